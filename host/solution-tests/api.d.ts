@@ -260,7 +260,7 @@ interface TestElement {
 }
 
 interface TestHttpAnswer {
-  /** Default 200. */
+  /** The HTTP status; default: 200. */
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   /** A string, or plain data to send as JSON. */

@@ -17,9 +17,8 @@ const SOURCE = `function ${CALL}(name, args) {
 }`
 
 /**
- * Adds a script to the solution, which calls a function by its name for a test and serialises the result. It is
- * necessary because entry functions can only return text. The script exists only in tests, and loads before the
- * author's scripts.
+ * Adds a script that calls a function by its name for a test and serializes the result. Entry functions can't do this,
+ * because they can only return text. The script exists only in tests, and loads before the author's scripts.
  */
 export function withCallScript(solution: SandboxSolution): SandboxSolution {
   const scripts = [...solution.scripts, { file: FILE, source: SOURCE }]
@@ -30,7 +29,10 @@ export function withCallScript(solution: SandboxSolution): SandboxSolution {
   }
 }
 
-/** Accepts `name` or `forms.order.name`, since the name becomes part of script source. */
+/**
+ * Whether the text is a name such as `name` or `forms.order.name`. Other text could add code to the script that
+ * contains it.
+ */
 export function isCallable(name: string): boolean {
   return /^[A-Za-z_$][\w$]{0,99}(\.[A-Za-z_$][\w$]{0,99}){0,3}$/.test(name)
 }

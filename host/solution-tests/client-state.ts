@@ -5,7 +5,7 @@ import { isEnabled, isPermitted, isShown, outlineOf, type Place } from '../clien
 import { labelOf, type Shown, shown } from '../clients/render/parts.ts'
 import type { Screen } from '../clients/screen.ts'
 
-/** The shown form and its elements as the user sees them, as plain data. */
+/** Plain data that describes the open form and its elements as the user sees them. */
 export type FormState = {
   readonly form: string | null
   readonly title: string

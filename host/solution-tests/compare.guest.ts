@@ -31,7 +31,10 @@ function partsOf(value: object): (readonly [string, unknown])[] {
   return Object.entries(value).filter(([, part]) => part !== undefined)
 }
 
-/** The path where two values differ, such as `.rows[2].name`, or null. An undefined property is treated as absent. */
+/**
+ * Returns the path to the first difference between two values, such as `.rows[2].name`; null if they are equal. An
+ * undefined property is treated as absent.
+ */
 export function difference(one: unknown, other: unknown, path: string, depth: number): string | null {
   if (Object.is(one, other)) return null
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null || depth === 0) return path

@@ -52,7 +52,8 @@ export default function solution(api: GuestApi<Facts>) {
     isLoading = false
     forget()
     await (tests[index] as Test).run()
-    // Wait until settled promises have been handled, such as the Promise that the last line returned.
+    // Let the callbacks of settled promises run. The test's last line may have returned such a promise without awaiting
+    // it.
     await new SafePromise((resolve) => resolve(null))
     const left = unanswered()
     if (left !== null) throw left

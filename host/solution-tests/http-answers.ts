@@ -3,7 +3,7 @@ import { ScriptError } from '../../runtime/plugin.ts'
 
 export type DeclaredAnswer = {
   readonly url: string
-  /** Null for any method. */
+  /** The request method that the response applies to; null: any. */
   readonly method: string | null
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

@@ -108,7 +108,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     await browser.untilIdle(seq)
   }
 
-  /** The button press that the user is asked to confirm; null if no question is pending. */
+  /** Returns the button press that the user is asked to confirm; null if no question is pending. */
   function questionOf(): AskedPress | null {
     const asked = browser.frames.filter(({ kind }) => kind === 'confirm').length
     const href = lastOf('confirm')?.href
@@ -117,7 +117,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     return parts.presses.read(visitor.found.session, question)
   }
 
-  /** Simulates the page where users confirm their identity. */
+  /** Simulates the user's answer on the page where they confirm their identity. */
   async function answerQuestion(isConfirmed: boolean): Promise<void> {
     browser.needOpen()
     const press = questionOf()
@@ -140,7 +140,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     false,
   )
   await doing(() => browser.untilIdle(0)).catch(async (error: unknown) => {
-    // Close the client here, because the test gets no handle to do so.
+    // Close the client: the test has no handle for a client that failed to open.
     await client.end(null)
     throw error
   })

@@ -108,7 +108,9 @@ export function createTestPlugin(
     })
   }
 
-  /** Each response includes the client's state, for its handle. */
+  /**
+   * Creates the handler for an action in a client. Its response includes the client's new state, for the test's handle.
+   */
   const acted = <T extends readonly [number, ...unknown[]]>(
     schema: z.ZodType<T>,
     act: (client: OpenClient, args: T) => Promise<Json>,

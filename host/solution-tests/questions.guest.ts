@@ -2,12 +2,15 @@ import type { GuestApi } from '../../runtime/sandbox/guest-api.d.ts'
 
 export type Ask = ReturnType<typeof createQuestions>['ask']
 
-/** Requests that the running test sends to the host. */
+/** Sends the running test's requests to the host, and tracks those that are pending. */
 export function createQuestions(api: Pick<GuestApi, 'request' | 'safe'>) {
-  /** Pending requests. Each Error was created where the request was made, for its stack. */
+  /** An Error for each pending request, created when the request was sent. Its stack shows the line of the test. */
   let pending: Error[] = []
 
-  /** @param what the action's name, for the error message if a test does not await it */
+  /**
+   * Sends a request to the host.
+   * @param what the action's name. It appears in the error message if the test doesn't await the action.
+   */
   async function ask<T>(method: string, args: readonly unknown[], what: string): Promise<T> {
     const at = new api.safe.Error()
     at.message = `the test ended before ${what} did: write "await ${what}(…)"`
@@ -31,7 +34,7 @@ export function createQuestions(api: Pick<GuestApi, 'request' | 'safe'>) {
   }
 }
 
-/** The error, with the stack of `at`. */
+/** Returns `at` with the name and message of `error`. Its stack shows where the test sent the request. */
 export function moved(error: unknown, at: Error): Error {
   const { name, message } = error as Error
   at.name = name

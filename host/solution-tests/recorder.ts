@@ -33,9 +33,9 @@ export type Recorded = {
   readonly milliseconds: number
 }
 
-/** Maximum number of records, more than any test inspects. Scripts that do more reach their own limits. */
+/** Maximum number of records; any more are not recorded. No test inspects this many. */
 const MOST = 10_000
-/** Internal commands of the bindings. They are not effects that scripts request by name. */
+/** Commands that the bindings send automatically. They are not recorded, because no script requested them. */
 const OWN = new Set(['forms.update', 'forms.listening', 'i18n.missing'])
 
 export function createRecorder(): Recorder {

@@ -10,7 +10,7 @@ import { createRecorder, type RecordedParts } from './recorder.ts'
 import { ScriptFailure } from './script-failure.ts'
 import { BROWSER, plain } from './sign-in.ts'
 
-/** A run that a test starts. Members you omit have the values of a run that a script queued. */
+/** The members that a test sets for a job's run. Omitted members have the values of a run that a script queued. */
 export type TestJobRun = {
   readonly attempt?: number | undefined
   readonly scheduledFor?: number | null | undefined

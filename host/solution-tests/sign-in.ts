@@ -76,7 +76,7 @@ function askAsHost(
   return askAgain(ask, asking, series, lastLogin)
 }
 
-/** Fields that the login page sends; all others are sent in the URL. */
+/** Whether a login page would send this field in the form. All others are sent in the URL. */
 function isTyped(name: string): boolean {
   return name === 'username' || name === 'password' || name.startsWith('custom_')
 }
@@ -111,10 +111,7 @@ function readLastLogin(given: Json | undefined, ofProvider: boolean): z.infer<ty
   return read.data
 }
 
-/**
- * The provider's claims, without the members that the platform sets itself. `lastLoginOf` explains the case of
- * `locale`.
- */
+/** Returns the provider's claims without the members that the platform sets. For `locale`, see `lastLoginOf`. */
 function claimsOf({
   claims,
   last_login: _,
@@ -183,7 +180,7 @@ function valuesOf({ hasValues, values }: EntryResult): Json {
   return hasValues ? (values as Json) : null
 }
 
-/** A JSON copy, as a guest receives it, so that the host's own objects are not shared. */
+/** Returns a JSON copy, as a guest receives it. The copy shares no objects with the host. */
 export function plain(value: unknown): Json {
   return JSON.parse(JSON.stringify(value)) as Json
 }

@@ -33,8 +33,8 @@ export type VisitorParts = {
 }
 
 /**
- * Returns the visitor that a client is opened for, with a session if a user is given. A user who was added by the test
- * has the permissions they were added with, unless `user` contains others.
+ * Returns the visitor for a client. If a user is given, the visitor has a session. A user whom the test added has the
+ * permissions they were added with, unless `user` contains others.
  * @throws ScriptError if a login form is requested that the solution doesn't have
  */
 export async function visitorOf(

@@ -43,8 +43,8 @@ export interface Stage {
 const ALL = { limit: 1000 }
 
 /**
- * Chosen here: a stage consists of the real parts of a host in a separate PLATFORM_HOME, without the web server. So the
- * solution behaves as it does on a host, and leaves nothing behind.
+ * Chosen here: a stage consists of the real parts of a host, without the web server. The solution therefore behaves as
+ * it does on a host. A separate PLATFORM_HOME ensures that no data remains.
  * @param packed as in an upload
  * @throws ERR_BUNDLE_REFUSED with every error in `details.faults`
  */

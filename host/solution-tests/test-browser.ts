@@ -10,7 +10,7 @@ export interface TestBrowser {
   /** The number of frames that the host has rejected. */
   readonly refused: () => number
   lastOf<Kind extends HostFrame['kind']>(kind: Kind): Frame<Kind> | undefined
-  /** Resolves once the host has handled event number `seq` (0: has opened the client), or has closed the connection. */
+  /** Resolves once the host has handled event `seq` or closed the connection. Event 0 opens the client. */
   untilIdle(seq: number): Promise<void>
   /** @throws ScriptError if the client has ended */
   needOpen(): void

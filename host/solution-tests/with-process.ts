@@ -1,6 +1,6 @@
 /**
- * Runs `end` when the process exits, because a signal such as Ctrl-C ends it without waiting for pending async work. If
- * several functions are registered, the last one runs first.
+ * Runs `end` when the process exits. A signal such as Ctrl-C stops the process without waiting for pending async work.
+ * If several functions are registered, the last one runs first.
  * @param end must do the essential work before its first await
  * @returns a function that runs `end` earlier
  */

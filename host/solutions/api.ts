@@ -239,7 +239,10 @@ const ACTIVATIONS: readonly string[] = [
   'draft-publish',
 ] satisfies AuditAction[]
 
-/** The version that the upload may replace (RFC 9110, section 13.1). @throws ERR_BAD_REQUEST */
+/**
+ * Reads the version that the upload may replace from If-Match or If-None-Match (RFC 9110, section 13.1).
+ * @throws ERR_BAD_REQUEST
+ */
 function expectedActive(ctx: Context): ExpectedActive {
   const match = ctx.get('If-Match')
   if (match !== '') {
@@ -254,8 +257,8 @@ function expectedActive(ctx: Context): ExpectedActive {
 }
 
 /**
- * The error for an invalid condition. If the host ignored the condition, the upload could replace a version that the
- * sender wants to keep.
+ * Returns the error for an invalid If-Match or If-None-Match header. If the host ignored the header, the upload could
+ * replace a version that the sender wants to keep.
  */
 function badCondition(header: string, expected: string): PlatformError {
   return new PlatformError('ERR_BAD_REQUEST', `The header ${header} must be ${expected}.`)

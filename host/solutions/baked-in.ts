@@ -9,7 +9,7 @@ import type { SolutionStore } from './solution-store.ts'
 import type { Uploads } from './upload.ts'
 
 export type BakedInParts = {
-  /** `SOLUTIONS_FOLDER`, in which each `{name}.zip` is a solution's bundle. If it is empty, there is no folder. */
+  /** The value of `SOLUTIONS_FOLDER`; '' if it is not set. Each `{name}.zip` in this folder is a solution's bundle. */
   readonly folder: string
   readonly store: Pick<SolutionStore, 'hasVersion'>
   readonly uploads: Pick<Uploads, 'upload'>
@@ -22,8 +22,8 @@ const MOST_SOLUTIONS = 200
 
 /**
  * Uploads the solutions that are included in the image. Like any upload, they are checked, loaded, then activated. A
- * bundle is skipped if its bytes are already a version of the solution. So a version that an operator or the control
- * center has activated since then stays active. Errors are logged and don't prevent the host from starting.
+ * bundle is skipped if it is already stored as a version, because an operator or the control center may have activated
+ * another one since. Errors are logged and don't prevent the host from starting.
  */
 export async function addBakedIn(parts: BakedInParts): Promise<void> {
   const { folder, log } = parts

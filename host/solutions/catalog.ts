@@ -5,7 +5,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { SolutionStore, SolutionSummary } from './solution-store.ts'
 
-/** `checkedAt` is when the database last confirmed that this version is active, in epoch ms. */
+/** A cached version. `checkedAt` is when the database last confirmed that it is active, in epoch ms. */
 type Kept = { readonly solution: ActiveSolution; readonly size: number; readonly checkedAt: number }
 
 /** A cache of active solution versions. Uploads invalidate its entries with `changed`. */
@@ -37,7 +37,10 @@ export function createCatalog(
   /** Least recently used first. */
   const kept = new Map<string, Kept>()
   let keptSize = 0
-  /** Loads in progress, shared by waiting requests. After a call of `changed`, the next request loads again. */
+  /**
+   * Loads in progress, shared by waiting requests. `changed` removes the solution's entry, so the next request loads it
+   * again.
+   */
   const loading = new Map<string, Promise<ActiveSolution | null>>()
 
   function load(name: string): Promise<ActiveSolution | null> {

@@ -5,8 +5,8 @@ import type { Warning } from '../../runtime/bundle/faults.ts'
 import { MANIFEST } from '../../runtime/bundle/layout.ts'
 
 /**
- * Warns if endpoints or jobs use an embedded database, which belongs to one host. If there are several hosts, any of
- * them may run a request or job, and it may not find data that another host has stored.
+ * Warns if endpoints or jobs use an embedded database. Each host has its own embedded databases, but any host may run a
+ * request or job. It may then not find data that another host has stored.
  */
 export function warnOfEmbedded(solution: Pick<PreparedSolution, 'manifest' | 'modules'>): readonly Warning[] {
   if (endpointsOf(solution).length + jobsOf(solution).length === 0) return []

@@ -18,7 +18,7 @@ export type ExampleUser = {
  * sign in once the host is opened to the network.
  */
 export interface ExampleUsers {
-  /** Creates the users, except those whose names are taken. Calling it again after a failure creates the rest. */
+  /** Creates the users, except those whose names are taken. If it fails, call it again to create the rest. */
   create(): Promise<void>
   /** The users who can still sign in with the password from the file. Deleted or changed users are left out. */
   list(): Promise<readonly ExampleUser[]>

@@ -11,7 +11,7 @@ export async function findSolution(store: SolutionStore, name: string): Promise<
 
 export type OfSolution = { readonly params: { readonly name: string } }
 
-/** The solution and target in the audit log for a request whose path contains a solution's name. */
+/** Returns the solution and target to record in the audit log. The request's path contains the solution's name. */
 export function namedSolution({ params: { name } }: OfSolution): {
   readonly solution: string
   readonly target: string

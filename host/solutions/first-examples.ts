@@ -12,8 +12,7 @@ import type { Uploads } from './upload.ts'
 
 /**
  * Adds the examples and their users. It does so only on the first startup, so that deleted examples don't return. If
- * adding them fails, for example because memory is low, the host starts without them and retries the next time it
- * starts.
+ * adding them fails, for example because memory is low, the host starts without them. It retries at its next startup.
  * @returns whether they were added, now or at an earlier startup
  */
 export async function addExamplesOnce(
@@ -44,8 +43,8 @@ export async function addExamplesOnce(
 }
 
 /**
- * Whether to add examples: only on a developer's machine, because the passwords of some are public. If the image
- * contains solutions, these are enough.
+ * Whether to add the examples. They are added only on a developer's machine, because some have public passwords. They
+ * are not added if the image contains other solutions.
  */
 export function getsExamples({ host, environment, solutionsFolder }: Settings): boolean {
   return solutionsFolder === '' && isLoopback(host) && ['none', 'dev', 'e2e'].includes(environment)

@@ -7,7 +7,7 @@ import type { DevReport } from '../web/frames.ts'
 import { firstRefusalPage } from '../web/pages.ts'
 import type { Catalog } from './catalog.ts'
 
-/** The errors of the first version in `solhost dev`, when the solution has no page yet. */
+/** Stores the errors that `solhost dev` shows while a solution has no valid version and therefore no page. */
 export interface FirstRefusal {
   /** @param report null if a version is active */
   set(report: DevReport | null): void
@@ -26,7 +26,7 @@ export function createFirstRefusal(): FirstRefusal {
   }
 }
 
-/** Shows the errors at `/`, and at the URL of a solution without a version. Only in `solhost dev`. */
+/** In `solhost dev`, shows the errors at `/` and at the URL of a solution without a version. */
 export function showFirstRefusal(refusal: FirstRefusal, catalog: Pick<Catalog, 'active'>): Middleware {
   return async (ctx, next) => {
     const refused = refusal.current()

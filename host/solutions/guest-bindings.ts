@@ -15,7 +15,8 @@ export interface GuestBindings {
   answer(call: HostCall, plugin: string, method: string, args: readonly Json[]): ReturnType<CallHandlers['request']>
   /**
    * Validates all commands, then applies them to the call's effects.
-   * @throws TypeError if the guest sent something that no binding sends: its process must then not be reused
+   * @throws TypeError if a command is invalid. No binding sends such commands, so the guest's process must not be
+   *   reused.
    */
   apply(call: HostCall, commands: readonly GuestCommand[]): void
 }
@@ -24,8 +25,8 @@ export type GuestBindingsParts = {
   readonly plugins: readonly Plugin[]
   readonly limits: Limits
   /**
-   * Called if a plugin can't process a request; the script gets an error without details. Not called for a
-   * `ScriptError`.
+   * Called if a plugin fails to process a request, except with a `ScriptError`. The script gets an error without
+   * details.
    */
   readonly onPluginError: (error: unknown, binding: string, correlationId: string) => void
 }
@@ -42,7 +43,7 @@ export function createGuestBindings({ plugins, limits, onPluginError }: GuestBin
     return commands.map(({ plugin, method, args }) => {
       const methods = byName.get(plugin)?.commands
       const command = methods && Object.hasOwn(methods, method) ? methods[method] : undefined
-      // The binding throws this error first, so only a guest that bypassed it gets here.
+      // The binding checks this too. Only a guest that bypasses the binding can send the command.
       if (refuses.includes(`${plugin}.${method}`))
         throw new TypeError(`${plugin}.${method} is not allowed in this kind of call`)
       if (command === undefined) throw new TypeError(`there is no command ${plugin}.${method}`)
@@ -69,7 +70,7 @@ export function createGuestBindings({ plugins, limits, onPluginError }: GuestBin
   }
 }
 
-/** The line in the solution's log for a failed call. */
+/** Returns the line that the solution's log gets for a failed call. */
 export function failureLine({ code, message, position, limit }: Failed): NewLogLine {
   const used = limit?.used === undefined ? '' : `; used: ${limit.used}`
   const limited = limit ? ` (limit ${limit.name}: ${limit.allowed}${used})` : ''

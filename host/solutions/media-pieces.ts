@@ -53,7 +53,7 @@ export function createMediaReader(db: HostDatabase): (key: MediaKey, size: numbe
     return (await query.executeTakeFirst())?.content
   }
 
-  /** Splits a file that has no pieces, because it is from a backup or was stored by a host of the previous version. */
+  /** Splits a file that has no pieces yet. Files from a backup or from a host of the previous version have none. */
   function divide(key: MediaKey): Promise<void> {
     const done = divided.then(async () => {
       if ((await findPiece(key, 0)) !== undefined) return

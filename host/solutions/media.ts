@@ -7,7 +7,7 @@ import { requireNavigation } from '../../base/http/fetch-metadata.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { SolutionStore } from './solution-store.ts'
 
-/** Content types whose scripts a browser runs when a file is opened as a page. */
+/** Content types of files that can run scripts when a browser opens them as a page. */
 const ACTIVE_TYPES = /^(text\/html|application\/xhtml\+xml|image\/svg\+xml|text\/xml|application\/xml|[^;]+\+xml)(;|$)/
 const PAGE_TYPES = /^(text\/html|application\/xhtml\+xml)(;|$)/
 

@@ -53,7 +53,7 @@ export function addOverviewPage(pages: PageRouter, parts: OverviewPageParts): vo
     'solutions:{name}:read',
   )
 
-  /** Errors in the last hour: the number of errors, and the latest ones, newest first. */
+  /** Returns the number of errors in the last hour, and the latest ones, newest first. */
   async function lastErrors(name: string) {
     const since = Date.now() - HOUR
     const counted = await parts.solutionLog.countErrors(name, since)

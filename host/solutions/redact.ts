@@ -2,16 +2,16 @@
 export type Redact = (text: string) => string
 
 /**
- * Maximum characters of a text; longer ones are cut. Log lines are far shorter, but a secret's name can be longer than
- * the secret that it replaces.
+ * Maximum characters of a redacted text; longer ones are cut. Inserting names can make a text longer, because a
+ * secret's name may be longer than the secret.
  */
 const LONGEST = 10_000
 const LONGEST_NAME = 40
 
 /**
- * Replaces secrets with their names in brackets. Secrets are the passwords, tokens and `custom_*` values that a script
- * may quote in a log line or an error. Their JSON and URL encodings are replaced too. It makes a single pass, so
- * inserted names are not scanned again.
+ * Creates a function that replaces secrets with their names in brackets. Secrets are the passwords, tokens and
+ * `custom_*` values that a script may quote in a log line or an error. Their JSON and URL encodings are replaced too.
+ * The function makes a single pass, so inserted names are not scanned again.
  */
 export function createRedact(secrets: ReadonlyMap<string, string>): Redact {
   // Compile the pattern lazily, because most logins log nothing.
@@ -34,7 +34,7 @@ function makeRedact(secrets: ReadonlyMap<string, string>): Redact {
   return (text) => text.replace(pattern, (found) => `[${names.get(found)}]`).slice(0, LONGEST)
 }
 
-/** The secret fields of a login. */
+/** Returns the fields of a login that contain secrets. */
 export function secretFields(fields: ReadonlyMap<string, string>): Map<string, string> {
   return new Map([...fields].filter(([name]) => name === 'password' || name.startsWith('custom_')))
 }
@@ -45,7 +45,7 @@ function patternOf(spelling: string): string {
   return spelling.length > 2 ? escaped : `(?<![\\p{L}\\p{N}])${escaped}(?![\\p{L}\\p{N}])`
 }
 
-/** The browser can send any name, so keep only characters that a field name needs. */
+/** The name comes from the browser, so keep only the characters that a field name needs. */
 function shownName(name: string): string {
   return name.slice(0, LONGEST_NAME).replace(/[^\w.-]/g, '?')
 }

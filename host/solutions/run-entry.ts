@@ -13,14 +13,14 @@ import type { NewLogLine, SolutionLog } from './solution-log.ts'
 import { type StoreQueuedRuns, storeQueued } from './store-queued-runs.ts'
 
 export type EntryCall = {
-  /** Default: the unit of the call's kind. */
+  /** The group of scripts to run in. Default: the one for the kind of call. */
   readonly unit?: Unit
   /** The name of a top-level function. */
   readonly entry: string
   /** The function's name in metrics. Default: `entry`. */
   readonly label?: string
   readonly args: readonly Json[]
-  /** Values that must not reach the log, by name. */
+  /** Secrets to redact in log lines, by name. */
   readonly secrets: ReadonlyMap<string, string>
   readonly call: Omit<HostCall, 'effects' | 'solution'>
   /** Kills the call when it is aborted. */
@@ -30,9 +30,9 @@ export type EntryCall = {
 export type EntryResult = {
   /** For endpoints and jobs: the function's result, as the guest sent it; null if the function failed or returned nothing. */
   readonly result?: string | null
-  /** Null if the call succeeded. */
+  /** The error if the call failed; otherwise null. */
   readonly failure: Failed | null
-  /** Empty unless the call succeeded. */
+  /** The effects of the call's commands; empty if the call failed. */
   readonly effects: Effects
   /**
    * The object that the function returned, either directly or as a JSON string; empty if it returned none. It has no
@@ -97,8 +97,7 @@ export function createEntryRunner({ supervisor, bindings, log, storeRuns, called
       try {
         bindings.apply(call, returned.commands)
       } catch (error) {
-        // The binding should have rejected the command, so the guest may have bypassed it: its process must not be
-        // reused.
+        // The binding should have rejected this command. The guest may have bypassed it, so don't reuse its process.
         supervisor.retire(solution.loadable.key)
         return { code: 'script_error', message: (error as Error).message, milliseconds }
       }
@@ -129,8 +128,8 @@ export function createEntryRunner({ supervisor, bindings, log, storeRuns, called
 }
 
 /**
- * A configuration call must not have effects, because no user is signed in yet and it runs at the start of each
- * sign-in.
+ * Returns a warning that commands in a configuration call have no effect. Such a call runs at the start of each
+ * sign-in, before any user is signed in.
  */
 function withoutEffect(entry: string, commands: readonly GuestCommand[]): NewLogLine {
   const names = new Set(commands.map(({ plugin, method }) => `${plugin}.${method}`))

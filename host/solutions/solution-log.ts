@@ -38,24 +38,24 @@ export interface SolutionLog {
   /** Queues a line for the next batch. */
   write(solution: string, line: NewLogLine): void
   /**
-   * The newest lines, newest last. `next` is the cursor for older lines. With a filter, a call scans at most
-   * `LOOKED_AT` lines, so the result can be short or empty and still have a `next`.
+   * Returns the newest lines, newest last. `next` is the cursor for older lines. With a filter, a call scans at most
+   * `LOOKED_AT` lines. The result can therefore be short or even empty, but still have a `next`.
    */
   read(
     solution: string,
     options: LogFilter & { readonly limit: number; readonly before?: number | undefined },
   ): Promise<{ items: LogLine[]; next?: string }>
   /**
-   * Counts the errors since a time in epoch ms, among the newest `COUNTED` lines. `isLeast` means that older lines,
-   * which were not counted, are also from that period.
+   * Counts the errors at or after `since` (epoch ms) among the newest `COUNTED` lines. If `isLeast` is true, there may
+   * be more: older lines from that period were not scanned.
    */
   countErrors(solution: string, since: number): Promise<{ readonly count: number; readonly isLeast: boolean }>
   /**
-   * Calls `listener` for each new line, and `onEnd` if no more lines will follow, see `endFollowing`.
+   * Calls `listener` for each new line. Calls `onEnd` when `endFollowing` is called, because no more lines follow.
    * @returns a function that stops following
    */
   follow(solution: string, listener: (line: LogLine) => void, onEnd?: () => void): () => void
-  /** Call this when the host stops: ends all followers, and any that start later. */
+  /** Ends all followers, and any that start later. Call this when the host stops. */
   endFollowing(): void
   /** Writes the queued lines. */
   flush(): Promise<void>
@@ -193,7 +193,7 @@ export function createSolutionLog(db: HostDatabase, limits: Limits, now: () => n
   }
 }
 
-/** @returns null if every line matches */
+/** Returns a function that checks whether a line matches the filter; null if every line matches. */
 export function lineFilter({ level, text, code, correlationId }: LogFilter): ((line: LogLine) => boolean) | null {
   if ([level, text, code, correlationId].every((one) => one === undefined)) return null
   const wanted = text?.toLowerCase()
@@ -206,7 +206,10 @@ export function lineFilter({ level, text, code, correlationId }: LogFilter): ((l
 
 const ENDED = 'no more lines'
 
-/** Prefixed, because an EventEmitter treats the event `error` specially, and a solution may have that name. */
+/**
+ * Returns the event's name. It has a prefix, because EventEmitter treats the event `error` specially, and a solution
+ * may have that name.
+ */
 function eventOf(solution: string): string {
   return `log of ${solution}`
 }

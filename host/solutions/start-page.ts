@@ -15,11 +15,11 @@ import type { SolutionStore } from './solution-store.ts'
 export type StartPageParts = {
   readonly store: Pick<SolutionStore, 'list'>
   readonly sites: Sites
-  /** `START_PAGE` */
+  /** The value of `START_PAGE`. */
   readonly shows: 'list' | 'none'
   /**
-   * `DEFAULT_SOLUTION`, unless the control center overrides it; null if neither is set. It takes precedence over
-   * `shows`.
+   * The solution to redirect to. The control center can override `DEFAULT_SOLUTION`. Null if neither is set; `shows`
+   * then applies.
    */
   readonly defaultSolution: () => Promise<string | null>
   /** Whether the host added the example solutions on its first startup. If so, the page describes them. */

@@ -19,7 +19,7 @@ const FORMAT = 8
 
 export type StoredSolution = {
   readonly prepared: PreparedSolution
-  /** False if an older host wrote it. Uploading the same bundle again then prepares it again. */
+  /** False if an older host stored the data. Uploading the same bundle again then prepares it again. */
   readonly isCurrent: boolean
 }
 

@@ -31,8 +31,8 @@ export type CheckedUpload = CheckedBundle & { readonly sha256: string }
 
 export interface Uploads {
   /**
-   * Checks a bundle as an upload does, but does not store it. Uploads have precedence, so the check waits until none is
-   * running.
+   * Checks a bundle as an upload does, but does not store it. Waits while uploads are running, because they have
+   * precedence.
    * @param expectedName the name under which the solution would be uploaded
    * @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY
    */
@@ -49,8 +49,8 @@ export interface Uploads {
    */
   upload(packed: Uint8Array, expectedName: string, expected?: ExpectedActive): Promise<Uploaded>
   /**
-   * Does the same as `upload`, with the name in the bundle's manifest.
-   * @param onName called with that name before anything is checked
+   * Does the same as `upload`, but uses the name in the bundle's manifest.
+   * @param onName called with this name before the bundle is checked
    */
   uploadByManifest(packed: Uint8Array, onName: (name: string) => void): Promise<Uploaded>
   /** Switches or rolls back to a stored version. @throws ERR_SOLUTION_NOT_FOUND, ERR_VERSION_NOT_FOUND */
@@ -115,7 +115,7 @@ export function createUploads({
       inTurn(packed, async () => sound(await readAny(packed)).bundle.manifest),
     )
     onName(name)
-    // Read the bundle again when its turn comes: while it is queued, only the uploaded bytes are in memory.
+    // Read the bundle again when it is processed. While it is queued, only the uploaded bytes are in memory.
     return oneAtATime(name, () => upload(packed, name))
   }
 
@@ -205,7 +205,9 @@ export function createUploads({
 
 type ReadBundle = (packed: Uint8Array) => Promise<BundleReading>
 
-/** Creates the function that reads a bundle's ZIP file and manifests. It adds the warnings that depend on this host. */
+/**
+ * Creates a function that reads a bundle's ZIP file and manifests. It also adds the warnings that depend on this host.
+ */
 function createReader({
   limits,
   takesPasskeys,
@@ -233,7 +235,6 @@ type UploadCheckParts = Pick<UploadParts, 'supervisor' | 'limits'> & {
   readonly check: ReturnType<typeof createBundleCheck>
 }
 
-/** See `Uploads.check`. */
 function createUploadCheck(parts: UploadCheckParts): Uploads['check'] {
   const { supervisor, limits, uploading, readAny, check } = parts
   const inTurn = createBundleTurns('bundles', supervisor.needRoom, limits)

@@ -4,7 +4,7 @@ import { Histogram } from './histogram.ts'
 /** Values that are polled. Memory is in bytes. */
 export type Gauges = {
   readonly processes: number
-  /** The sum over all sandbox processes. */
+  /** The total of all sandbox processes. */
   readonly processMemory: number
   readonly hostMemory: number
   readonly clients: number
@@ -36,7 +36,8 @@ export type EntryFigures = CallFigures & { readonly solution: string; readonly e
  */
 export interface Figures {
   /**
-   * Takes less than 1 µs, because it runs after every script call. Calls that found no free process are not counted.
+   * Counts a script call. Must take less than 1 µs, because it runs after every call. Calls that found no free process
+   * are not counted.
    */
   called(end: CallEnd): void
   looked(gauges: Gauges): void
@@ -53,11 +54,11 @@ export const RANGES = {
 } as const satisfies Record<Range, { readonly step: number; readonly points: number }>
 
 const HOUR = 3_600_000
-/** The maximum of `hours` in `Figures.entries`, because counts of entries are kept for one day. */
+/** Maximum for `hours` in `Figures.entries`. Counts per entry function are stored for one day. */
 export const MOST_HOURS = 24
 /**
- * Maximum entries that are counted by name per hour. Further ones are counted together as `others`, since solutions
- * choose the names.
+ * Maximum entry functions per hour that are counted by name. All others are counted together as `others`. The limit is
+ * needed because solutions choose the names.
  */
 const MOST_ENTRIES = 200
 

@@ -27,7 +27,10 @@ export function resultLabel(outcome: string): string {
   return RESULTS.includes(outcome) ? outcome : 'other'
 }
 
-/** All form events, all endpoints and all jobs share one label each, because solutions choose their names. */
+/**
+ * Returns the label for an entry function. Form events, endpoints and jobs share one label per kind, because solutions
+ * choose their names.
+ */
 export function entryLabel(entry: string): string {
   if (entry.startsWith('forms.')) return 'forms'
   if (/^[A-Z]+ \//.test(entry)) return 'endpoints'

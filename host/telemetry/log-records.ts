@@ -6,9 +6,9 @@ import type { Spans } from './spans.ts'
 
 /** Converts log lines to OpenTelemetry records. */
 export interface LogRecords {
-  /** Returns the log with export added. The exported lines are exactly the printed ones. */
+  /** Returns a log that also exports each line, exactly as it is printed. */
   tapPlatform(log: Logger): Logger
-  /** Returns the log with export added, unless TELEMETRY_SOLUTION_LOGS is off. */
+  /** Returns a log that also exports each line, unless TELEMETRY_SOLUTION_LOGS is off. */
   tapSolutions(log: SolutionLog): SolutionLog
   begin(provider: LoggerProvider): void
 }
@@ -62,7 +62,7 @@ export function createLogRecords(spans: Pick<Spans, 'context'>, solutionLogs: bo
     tapPlatform(log) {
       const child = log.child({})
       const stream = (log as Logger & Streaming)[symbols.streamSym]
-      // pino looks for a child's stream on the child first. The symbol is public for this use.
+      // pino uses a child logger's own stream if it has one. It exports this symbol so that others can set it.
       ;(child as Logger & Streaming)[symbols.streamSym] = {
         write(line) {
           stream.write(line)

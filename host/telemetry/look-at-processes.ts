@@ -20,7 +20,7 @@ export type Seen = Gauges & { readonly list: readonly SeenProcess[] }
 /** Polling interval in ms, which is the step of the finest series. */
 const LOOK_EVERY = 10_000
 
-/** Reads the state and memory of the sandbox processes and the host. Reads one `/proc` file per process. */
+/** Returns the state and memory of the sandbox processes and the host. Reads one `/proc` file per process. */
 export function lookAtProcesses(
   processes: readonly RunningProcess[],
   memory: typeof memoryOf = memoryOf,
@@ -42,14 +42,17 @@ export function lookAtProcesses(
   return {
     list,
     processes: list.length,
-    // Count shared memory only once: see `memoryOf`.
+    // Count memory that the processes share only once: see `memoryOf`.
     processMemory: list.reduce((sum, one) => sum + one.memory, shared),
     hostMemory: host.own + host.shared,
     clients: list.reduce((sum, one) => sum + (one.clients ?? 0), 0),
   }
 }
 
-/** Polls immediately, then every ten seconds. @returns a function that stops polling */
+/**
+ * Polls the processes immediately, then every ten seconds.
+ * @returns a function that stops polling
+ */
 export function keepLooking(
   figures: Pick<Figures, 'looked'>,
   { processes }: Pick<Supervisor, 'processes'>,

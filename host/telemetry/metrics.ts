@@ -45,7 +45,7 @@ function gauge<const L extends readonly string[]>(name: string, labels: L, what:
   return { name: `solhost_${name}`, type: 'gauge', labels, what } as const
 }
 
-/** Upper bucket bounds in seconds: from an embedded database query to a call that timed out. */
+/** Upper bucket bounds in seconds. They range from an embedded database query to a call that timed out. */
 export const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 type Table = typeof METRICS
@@ -53,7 +53,7 @@ export type CounterKey = KeysOf<'counter'>
 export type HistogramKey = KeysOf<'histogram'>
 export type GaugeKey = KeysOf<'gauge'>
 type KeysOf<T> = { [K in keyof Table]: Table[K]['type'] extends T ? K : never }[keyof Table]
-/** The exact labels of each metric. */
+/** The labels of a metric. All of them are required. */
 export type Labels<K extends keyof Table> = Readonly<Record<Table[K]['labels'][number], string>>
 export type Observed<K extends GaugeKey> = readonly { readonly value: number; readonly labels: Labels<K> }[]
 

@@ -52,7 +52,7 @@ function isSignIn({ method, path }: Context): boolean {
   return (method === 'POST' && path.endsWith('/index.html')) || path.endsWith('/app_oauth/index.html')
 }
 
-/** The pattern of the route, never the actual URL; null if no route matched. */
+/** Returns the pattern of the route, never the actual URL; null if no route matched. */
 function routeOf(ctx: Context): string | null {
   const { _matchedRoute: route } = ctx as { _matchedRoute?: unknown }
   return typeof route === 'string' && route.length <= 200 ? route : null

@@ -43,11 +43,13 @@ type Api = typeof OpenTelemetry
 /** The request that asynchronous work belongs to. */
 type Scope = { readonly request: RequestScope; readonly span: Span | null }
 export type RequestScope = {
-  /** As returned by `performance.now()`. */
+  /** The request's start time, from `performance.now()`. */
   readonly startedAt: number
   /** False for work in an open client, which outlives the request that opened it. */
   readonly isRequest: boolean
-  /** Set when the request ends. Work that outlives the request, such as a shared batch, is not attributed to it. */
+  /**
+   * True once the request has ended. Work that outlives the request, such as a shared batch, is not attributed to it.
+   */
   isOver: boolean
 }
 
@@ -62,10 +64,7 @@ export type RequestFacts = {
  * is passed to sandbox processes or sent with outbound requests.
  */
 export interface Spans {
-  /**
-   * Runs the work of one request. `work` calls the function that it receives to set the span's route and further
-   * attributes.
-   */
+  /** Runs a request's work in a span. `work` receives a function that sets the span's route and further attributes. */
   request<T>(
     facts: RequestFacts,
     work: (
@@ -196,7 +195,7 @@ export function createSpans(): Spans {
   }
 }
 
-/** A copy of `SpanStatusCode.ERROR`, so that the package is not loaded for one enum. */
+/** Equal to `SpanStatusCode.ERROR`. Importing the enum would load the whole package. */
 const ERROR = 2
 
 type Tracing = { readonly api: Api; readonly tracer: Tracer }

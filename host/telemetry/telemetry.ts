@@ -22,7 +22,7 @@ export interface Telemetry {
    * done so. Loading the SDK takes 50 to 150 ms of CPU time, so a host that is never scraped does not load it.
    */
   scrape(): Promise<string>
-  /** States of the exported signals. */
+  /** The state of each exported signal. */
   states(): readonly SenderState[]
   /** Starts the telemetry that the settings enable. */
   start(): Promise<void>
@@ -34,7 +34,7 @@ export type TelemetryOptions = {
   readonly environment: Environment
   readonly version: string
   readonly home: string
-  /** `TELEMETRY_QUEUE`, in bytes. */
+  /** The value of `TELEMETRY_QUEUE`, in bytes. */
   readonly bound: number
   readonly log: Logger
 }

@@ -165,7 +165,8 @@ export function watchBindings(bindings: GuestBindings, { metrics, spans }: Watch
         // and the call ends.
         () => answered !== undefined && record('failed'),
       )
-      // The work above runs synchronously up to its first `await`, so by now it has either returned or thrown an error.
+      // `answered` is already set unless `bindings.answer` threw an error: the work above runs synchronously up to its
+      // first `await`.
       if (answered === undefined) throw refused
       return answered
     },

@@ -41,8 +41,8 @@ export function testingRoutes({ testing, jobs }: TestingApiParts): AdminRoute[] 
         answers: { 200: Testing },
       },
       async ({ body: { clockOffsetMs, throttles } }) => {
-        // Check for due jobs until the old time, and then until the new one. Otherwise, tests would have to wait for
-        // the next regular check.
+        // Run the jobs that are due before and after the change. Otherwise, tests would have to wait for the next
+        // regular check.
         if (clockOffsetMs !== undefined) await jobs.worker.work()
         testing.set({
           ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),

@@ -16,7 +16,7 @@ export type TestingState = {
   readonly throttles: boolean
 }
 
-/** @param isOn `PLATFORM_TESTING_MODE`; if false, the system clock is used and attempts are throttled */
+/** @param isOn whether `PLATFORM_TESTING_MODE` is set; if not, the system clock is used and attempts are throttled */
 export function createTesting(isOn: boolean): Testing {
   let state: TestingState = { clockOffsetMs: 0, throttles: true }
   return {

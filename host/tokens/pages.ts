@@ -13,7 +13,7 @@ export type TokenPageParts = {
   readonly sites: Pick<Sites, 'originForAdmin'>
 }
 
-/** Token scopes other than single solutions, with their kinds of access. */
+/** Scopes that a token can have besides single solutions, with their kinds of access. */
 const SUBJECTS = {
   'solutions:*': ['read', 'write'],
   users: ['read', 'write'],
@@ -37,7 +37,7 @@ export function addTokenPages(pages: PageRouter, { tokens, store, settings, site
       solutions: await solutionNames(),
       subjects: Object.entries(SUBJECTS),
       /**
-       * The URL of the API for tools. The admin port serves the API too, but is rarely reachable from other
+       * The API's URL, for use in tools. The admin port serves the API too, but is rarely reachable from other
        * machines.
        */
       address: settings.publicUrl?.origin ?? adminOrigin(ctx),

@@ -123,7 +123,7 @@ export function userRoutes({ users, factors, usersCsv, operatorLinks, audit }: U
   }
 
   async function createInvited(input: NewStoredUser, solution: string | undefined) {
-    // Checked first, so that no user is created whose invitation can't be sent.
+    // Check this first: no user may be created if the invitation can't be sent.
     const opens = await operatorLinks.solutionFor(solution)
     await operatorLinks.needShare(input.email ?? null)
     const user = await users.create(input)

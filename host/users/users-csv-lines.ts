@@ -95,8 +95,8 @@ function isUtf8(bytes: Buffer): boolean {
 }
 
 /**
- * Returns the line number of the record that follows offset `end`. Call it with increasing offsets. The parser's own
- * line count is wrong after a quoted line break.
+ * Returns a function that returns the line number of the record after offset `end`. Call it with increasing offsets.
+ * The parser's own line count is wrong after a quoted line break.
  */
 function countLines(bytes: Buffer): (end: number) => number {
   let line = 1

@@ -30,13 +30,13 @@ import { COLUMNS, type CsvFault, type CsvLine, readLines } from './users-csv-lin
 export interface UsersCsv {
   /**
    * Creates new users and updates existing ones, matched by username. Either all changes apply or none. Users who are
-   * not in the file stay unchanged. Missing columns, and empty cells in `enabled` and `password`, change nothing; other
-   * empty cells clear the value.
+   * not in the file stay unchanged. Missing columns change nothing, nor do empty cells in `enabled` and `password`.
+   * Other empty cells clear the value.
    * @throws ERR_REQUEST_INVALID with `faults` by line, at most 1,000; ERR_NAME_EXISTS if another request has created
    *   one of the users first
    */
   import(file: Buffer, options: { readonly dryRun: boolean }): Promise<Imported>
-  /** All users, sorted by name, in chunks; without passwords and hashes. */
+  /** Exports all users as CSV in chunks, sorted by name, without passwords and hashes. */
   export(): AsyncIterable<string>
 }
 
@@ -160,7 +160,7 @@ export function createUsersCsv(parts: UsersCsvParts, now: () => number = Date.no
           await Promise.all(some.map(({ existing }) => existing && endAccess(existing.row.uid)))
         }
         for (const { existing, input } of work) {
-          // As in the API, the email goes to the address that the user had before the change.
+          // Send the email to the user's previous address, as the API does.
           if (existing !== null && typeof input.password === 'string') passwordChanged?.(existing.row)
         }
       }

@@ -108,12 +108,18 @@ export function createUsersForScripts({
     return audit.record({ actor, action, target, solution: solution.name, outcome: 'ok', address, correlationId })
   }
 
-  /** Reports a rejected password in English, for the authors. With the key, they can show their own texts. */
+  /**
+   * Throws an error in English if a password was rejected. The message also contains the text's key, so that scripts
+   * can show their own text.
+   */
   function needAccepted(refusal: { readonly key: string; readonly values: readonly (string | number)[] } | null): void {
     if (refusal !== null) throw new ScriptError(`${refusal.key}: ${platformText('en', refusal.key, refusal.values)}`)
   }
 
-  /** As in mode DEFAULT, include only permissions that the solution lists: `security.login` accepts no others. */
+  /**
+   * Returns the user's permissions for the solution. If the solution lists its permissions, all others are left out,
+   * because `security.login` doesn't accept them.
+   */
   async function permissionsToGrant({ solution }: Call, uid: string): Promise<string[]> {
     const permissions = await users.permissionsFor(uid, solution.name)
     const listed = permissionsOf(solution)
@@ -186,7 +192,7 @@ export function createUsersForScripts({
   }
 }
 
-/** Passes rejections by the users table to the script, since the script's author or user can fix them. */
+/** Throws errors from the users table as errors for the script, because the script's author or user can fix them. */
 async function forScript<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -2,8 +2,8 @@ import type { ReadableLogRecord } from '@opentelemetry/sdk-logs'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 
 /**
- * Counts the items in memory that wait for the next batch. The SDK itself drops items over its limit without reporting
- * it.
+ * Limits the items that wait in memory for the next batch, and counts those that are dropped. The SDK would drop them
+ * without reporting it.
  */
 export interface WaitingItems {
   /** @returns false if the queue is full; the item is then counted as dropped */

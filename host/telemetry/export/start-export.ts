@@ -17,7 +17,7 @@ export type Export = {
   readonly tracers: TracerProvider | null
   readonly loggers: LoggerProvider | null
   readonly states: () => readonly SenderState[]
-  /** Completes within about `STOP_PATIENCE` plus the time for a few writes. */
+  /** Flushes and stops the export. It takes at most about `STOP_PATIENCE`, plus the time for a few writes. */
   readonly stop: () => Promise<void>
 }
 
@@ -28,13 +28,13 @@ export type ExportParts = {
   readonly bound: number
   readonly resource: Resource
   readonly metrics: Metrics
-  /** A log that is not exported. Otherwise, lines about sending would themselves be sent. */
+  /** A log that is not exported itself. Otherwise, each log line about sending would cause another one to be sent. */
   readonly log: Logger
 }
 
 /**
- * Maximum time in ms that spans or log records wait in a batch queue. `BATCH` limits their number: any more are dropped
- * and counted.
+ * Maximum time in ms that spans or log records wait in a batch queue. If the queue is full (see `BATCH`), new ones are
+ * dropped and counted.
  */
 const BATCH_TIME = 5000
 const BATCH = { maxQueueSize: 4096, maxExportBatchSize: 512 }

@@ -2,7 +2,10 @@ import { takeOverPermissionGroup } from './permission-rows.ts'
 
 type Usual = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-/** The form for a directory: rows of groups, and fields with default values that depend on the kind of directory. */
+/**
+ * Handles the form for a directory: rows of groups, and fields with default values that depend on the kind of
+ * directory.
+ */
 export function takeOverDirectoryForm(): void {
   const form = document.querySelector<HTMLFormElement>('#directory-form')
   if (form === null) return

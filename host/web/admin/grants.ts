@@ -8,9 +8,9 @@ import { sayAfterLoad } from '../../../base/web/scripts/said.ts'
 type GrantsOfSolution = { databases: Record<string, object>; http: string[]; users: boolean }
 
 /**
- * Handles forms that change one grant of a solution. `data-grants` is the API URL for the grants. `data-kind` is
- * `database`, `http` or `users`; `data-name` is the grant's name. `data-revoke` removes it; otherwise, the form's
- * fields are the new grant.
+ * Handles forms that change one grant of a solution. `data-grants` is the API URL for the solution's grants.
+ * `data-kind` is `database`, `http` or `users`, and `data-name` is the grant's name. A form with `data-revoke` removes
+ * the grant; otherwise, the form's fields replace it.
  */
 export function takeOverGrants(): void {
   document.addEventListener('submit', (event) => {

@@ -25,7 +25,7 @@ export function takeOverOAuthForm(): void {
 type WrittenSecret = { readonly name: string; readonly value: string; readonly hosts: readonly string[] }
 
 /**
- * The settings by name, and the secret, as entered.
+ * Returns the entered settings by name, and the entered secret.
  * @throws Error in the user's language
  */
 function writtenOAuth(form: HTMLFormElement): { settings: Record<string, unknown>; secret: WrittenSecret | null } {
@@ -77,10 +77,7 @@ async function saveOAuth(form: HTMLFormElement): Promise<void> {
   location.reload()
 }
 
-/**
- * Stores the secret. Call this before the settings are stored, so that sign-ins in the meantime use either both new
- * values or both old ones.
- */
+/** Stores the secret. Call this before storing the settings, because they may refer to a new secret. */
 async function putSecret(form: HTMLFormElement, secret: WrittenSecret | null): Promise<Problem | null> {
   if (secret === null) return null
   const { name, value, hosts } = secret

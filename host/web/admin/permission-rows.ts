@@ -30,7 +30,7 @@ export function takeOverPermissionGroup(group: HTMLElement): void {
   })
 }
 
-/** Returns an empty list for a row without a name. */
+/** Returns the permission entered in a row as a list. The list is empty if the row has no name. */
 function permissionOfRow(row: Element): (string | { name: string; solution: string })[] {
   const name = row.querySelector('input')?.value.trim() ?? ''
   const solution = row.querySelector('select')?.value ?? ''
