@@ -4,7 +4,7 @@ import { z } from '../../runtime/zod.ts'
 
 /** Maximum characters of a value in a frame from the browser, enough for a textarea. Elements have their own limits. */
 export const MAX_VALUE = 100_000
-/** Maximum bytes of a frame from the browser: a value in which all characters are escaped, and the names around it. */
+/** Maximum bytes of a frame from the browser. In JSON, each character of the value may be escaped as 6 bytes. */
 export const MAX_BROWSER_FRAME = 6 * MAX_VALUE + 4096
 /** Maximum rows that a frame can select: one full page. */
 const MAX_ROWS = 200
@@ -31,14 +31,12 @@ const event = <Type extends string, Value extends z.ZodType>(type: Type, value: 
 const BrowserEvent = z.discriminatedUnion('type', [
   /** A button or link was pressed (the value is null), or a table row was opened (the value is its id). */
   event('onAction', RowId.nullable()),
-  /** An input's new value; null if it is empty, or not a valid number or date. */
+  /** The value of an input changed. It is null if the input is empty, or not a valid number or date. */
   event('onElementDataChange', z.union([z.string().max(MAX_VALUE), z.number(), z.boolean(), z.null()])),
   event('onElementFocusGained', z.null()),
   event('onElementFocusLost', z.null()),
   event('onSort', z.strictObject({ column: Name, direction: z.enum(['ascending', 'descending']) })),
-  /**
-   * Rows on the shown page that were selected or deselected. With single selection, a row replaces the previous one.
-   */
+  /** Rows on the shown page were selected or deselected. With single selection, a row replaces the previous one. */
   event('onRecordSelection', z.strictObject({ rows: z.array(RowId).min(1).max(MAX_ROWS), selected: z.boolean() })),
   /** Another page of a table was requested. The platform handles this without a script handler. */
   event('showPage', z.int().min(1).max(1_000_000)),
@@ -46,7 +44,7 @@ const BrowserEvent = z.discriminatedUnion('type', [
   event('showTab', Name),
 ])
 
-/** The window's inner size in CSS pixels after a change. Changes are debounced. */
+/** The window was resized. Contains its new inner size in CSS pixels. Resizes are debounced. */
 const Resize = z.strictObject({
   kind: z.literal('resize'),
   seq: z.int().min(1),
@@ -61,12 +59,12 @@ const Leave = z.strictObject({ kind: z.literal('leave'), seq: z.int().min(1), fo
 /** The user has confirmed their identity, see `confirm`. The proof is from the page in the iframe. */
 const Confirmed = z.strictObject({ kind: z.literal('confirmed'), seq: z.int().min(1), proof: z.string().max(500) })
 
-/** The user has closed the dialog, see `confirm`. */
+/** The user has closed the dialog without confirming their identity, see `confirm`. */
 const Unconfirmed = z.strictObject({ kind: z.literal('unconfirmed'), seq: z.int().min(1) })
 
 /**
- * The id of a client. It is unguessable, but not sufficient: the browser also needs the user's session. For a client
- * without a session, it needs a cookie instead.
+ * The id of a client. It can't be guessed, but is not sufficient for access: the browser also needs the user's session,
+ * or a cookie if the client has no session.
  */
 const ClientId = z.string().regex(/^[A-Za-z0-9_-]{43}$/)
 
@@ -90,8 +88,8 @@ export type NumberedFrame = Exclude<BrowserFrame, { kind: 'hello' }>
 export type HostFrame =
   /**
    * The response to the browser's hello. `seq` is the highest event number of this page that was handled; 0 for none.
-   * `isNew` means that a new client was opened because the client in the hello no longer exists. Earlier work is then
-   * lost and not resent. It is also true for a new tab, but not for a duplicated tab, whose original client continues.
+   * `isNew` means that a new client was opened, because the tab is new or its client no longer exists. Earlier work is
+   * then lost, and its events are not resent. For a duplicated tab, `isNew` is false: the original client continues.
    */
   | { readonly kind: 'hello'; readonly client: string; readonly seq: number; readonly isNew: boolean }
   /** The client's sandbox process ended and the client was reopened. Unhandled events are lost. A form follows. */
@@ -103,7 +101,7 @@ export type HostFrame =
   | { readonly kind: 'renewed'; readonly style: string | null }
   /** Only on a live host: replaces the report of `solhost dev` above the page. */
   | { readonly kind: 'dev'; readonly report: DevReport }
-  /** Changed elements. `seq`: the last event whose effects are included. */
+  /** Changed elements. They include the effects of all events up to `seq`. */
   | { readonly kind: 'patch'; readonly seq: number; readonly changes: readonly Change[] }
   /** The shown form; sent again after a reconnect or a language change. */
   | { readonly kind: 'form'; readonly seq: number; readonly html: string; readonly title: string }
@@ -130,7 +128,7 @@ export type HostFrame =
   | { readonly kind: 'go'; readonly href: string; readonly target?: string }
   /** A login form signed a user in: the page posts the token to its own URL, which creates the session. */
   | { readonly kind: 'sign-in'; readonly token: string }
-  /** A script signs the user out: the page posts the token, which contains the next page, to the solution's logout. */
+  /** A script signs the user out: the page posts the token to the solution's logout. It includes the next page. */
   | { readonly kind: 'sign-out'; readonly token: string }
   /** The client ended. The browser shows why and does not reconnect. */
   | { readonly kind: 'closed'; readonly why: ClosedWhy }

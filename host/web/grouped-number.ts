@@ -1,11 +1,10 @@
-// Used by the host, and by the form script on pages.
+// Used by the host and by the client's script in the browser.
 
 /** The maximum that Intl allows for `minimumFractionDigits`. */
 const MOST_DIGITS = 20
 
 /**
- * Formats a number for display: with two decimals, `1234.5` becomes '1,234.50'. The digits are formatted as they are
- * written, so nothing is rounded.
+ * Formats a number for display: with two decimals, `1234.5` becomes '1,234.50'. Never rounds: further digits are kept.
  * @param written as in the value of `input type=number`
  * @param locale a valid BCP 47 tag
  * @returns '' for an exponent, or for anything that is not a number: the input then shows what was typed

@@ -76,7 +76,7 @@ export type OAuthProblemModel = {
   readonly tryAgainHref: string
   /** The link that lets users choose another account at the provider; null if this is not offered. */
   readonly otherAccountHref: string | null
-  /** Shown only on the page 'busy'. */
+  /** Set only for the page 'busy'. */
   readonly retryInSeconds?: number | undefined
 }
 
@@ -117,7 +117,7 @@ type StepModel = {
   readonly action: string
 }
 
-/** The factors that a page asks for. */
+/** The second factors that the user can use on a page. */
 type FactorWays = {
   /** Options for base/web/passkeys, as JSON; null: the user has no passkey for this address. */
   readonly passkey: string | null
@@ -152,7 +152,7 @@ export type ConfirmModel = Omit<SecondStepModel, 'cancelHref'> & {
   readonly way: 'factor' | 'password' | 'sign-in' | 'recent'
   /** A hidden field that identifies the purpose of the confirmation. */
   readonly field: readonly [name: string, value: string]
-  /** The key of the sentence that explains the purpose of the confirmation; by default, changes to the account. */
+  /** The text key of the sentence that explains the purpose. By default, the purpose is to change the account. */
   readonly why?: string
   /** Why a script requires the confirmation; null on the page that users open themselves. */
   readonly reason: string | null
@@ -181,7 +181,7 @@ export type AccountModel = StepModel &
       readonly options: readonly (readonly [locale: string, name: string])[]
       readonly value: string
     }
-    /** The directory that has the user's password, or null. */
+    /** The directory that checks the user's password; null if none does. */
     readonly directory: string | null
     readonly sessions: readonly {
       readonly id: string
@@ -195,7 +195,7 @@ export type AccountModel = StepModel &
     }[]
     readonly entries: readonly { readonly time: number; readonly action: string; readonly outcome: string }[]
     readonly refusal: string | null
-    /** The message about the action that has just been done, in the user's language; null if there is none. */
+    /** The message that confirms the user's last action, in their language; null if there is none. */
     readonly said: string | null
   }
 
@@ -240,7 +240,7 @@ export type GoesOnModel = {
 export type AdminFrame = PageFrame & {
   /** The CSRF token that the page's script sends with API requests; null if no user is signed in. */
   readonly csrfToken: string | null
-  /** Whether an API token signed in. It can't open the pages that are for the admin account only. */
+  /** Whether the session was created with an API token. Such a session can't open pages only for the admin account. */
   readonly isOfToken?: boolean
   /** The navigation entry to highlight, or null. */
   readonly part: AdminPart | null
@@ -265,7 +265,7 @@ export const ADMIN_PARTS = {
 
 export type AdminPart = keyof typeof ADMIN_PARTS
 
-/** The entries that an API token can open. */
+/** The navigation entries that are shown after signing in with an API token. */
 const OF_TOKENS: readonly AdminPart[] = ['solutions']
 
 /** The navigation's groups, in display order. */
@@ -322,12 +322,12 @@ export function confirmPage(frame: PageFrame, model: ConfirmModel): string {
   return withPasskeys('confirm', frame, 'platform.step.title', model)
 }
 
-/** Passes the proof of a confirmation to the page around the frame. */
+/** The page in the dialog's iframe after the user has confirmed. Passes the proof to the page around the iframe. */
 export function confirmedPage(frame: PageFrame, model: OfSolution & { readonly proof: string }): string {
   return page('confirmed', frame, platformText(frame.locale, 'platform.confirm.done'), model)
 }
 
-/** The page in the dialog's frame if the prompt to confirm a button press has expired. */
+/** The page in the dialog's iframe if the request to confirm a button press has expired. */
 export function pressOverPage(frame: PageFrame, model: OfSolution): string {
   return page('press-over', frame, platformText(frame.locale, 'platform.confirm.over.title'), model)
 }
@@ -391,7 +391,7 @@ export function forgottenPasswordPage(frame: PageFrame, model: ForgottenPassword
   return page('forgotten-password', frame, platformText(frame.locale, 'platform.forgotten.title'), model)
 }
 
-/** The page that a link opens first. */
+/** The page that opens first when the user follows a link from a mail. Its script sends the link's token. */
 export function linkOpenedPage(frame: PageFrame, model: StepModel & { readonly kind: LinkKind }): string {
   const title = platformText(frame.locale, `platform.link.${model.kind}.title`)
   return page('link-opened', frame, title, { ...model, script: linkScript })
@@ -418,8 +418,8 @@ export function signedOutPage(frame: PageFrame, model: SignedOutModel): string {
 }
 
 /**
- * Navigates to another origin without an HTTP redirect, because `form-action` would block one after a form's POST. It
- * works without scripts.
+ * A page that navigates to another origin, even without scripts. It replaces an HTTP redirect, which the CSP directive
+ * `form-action` would block after a form's POST.
  * @throws TypeError if `href` is neither http, https, mailto nor relative
  */
 export function goesOnPage(frame: PageFrame, model: GoesOnModel): string {
@@ -439,17 +439,17 @@ export function oauthProblemPage(frame: PageFrame, model: OAuthProblemModel): st
 }
 
 /**
- * Posts the parameters from the URL's fragment, which servers can't see, to `action`, with the field
- * `from=fragment`. Shows a message if there are none, or if scripts are disabled.
+ * A page that posts the parameters from the URL's fragment to `action`, with the field `from=fragment`. Browsers don't
+ * send the fragment to the host. The page shows a message if there are no parameters or scripts are disabled.
  */
 export function fragmentPage(frame: PageFrame, model: FragmentModel): string {
   return page('oauth-fragment', frame, platformText(frame.locale, 'platform.oauth.fragment.title'), model)
 }
 
 /**
- * Responds to a POST from a provider's page. Browsers send it without our SameSite=Lax cookies, so this page posts the
- * same fields again from our own origin, with the field `from=form_post`. If scripts are disabled, the user presses the
- * button.
+ * The response to a POST from a provider's page, which browsers send without our SameSite=Lax cookies. This page posts
+ * the same fields again from our own origin, with the field `from=form_post`. If scripts are disabled, the user presses
+ * a button.
  */
 export function repostPage(frame: PageFrame, model: RepostModel): string {
   return page('oauth-repost', frame, platformText(frame.locale, 'platform.goeson.title'), model)

@@ -38,10 +38,7 @@ export function workbenchAssets() {
   }
 }
 
-/**
- * Adds the files that the workbench's pages load. They require no sign-in, because they are the same on every host. The
- * script of the other admin pages doesn't require one either.
- */
+/** Adds the files that the workbench's pages load. They are the same on every host, so they require no sign-in. */
 export function addWorkbenchAssets(router: Router): void {
   router.get('/workbench.js', (ctx) => sendScript(ctx, assets().module))
 

@@ -34,8 +34,8 @@ export type WorkbenchPageParts = SolutionHeadParts &
 const MOST_SHOWN = 1_000_000
 
 /**
- * The workbench: a solution's drafts, and the page for editing one. If scripts are disabled, and for users who may only
- * read, the same pages show the files.
+ * Adds the workbench: the list of a solution's drafts, and the page for editing one. If scripts are disabled, or if the
+ * user may only read, the pages show the files as text.
  */
 export function addWorkbenchPages(pages: PageRouter, router: Router, parts: WorkbenchPageParts): void {
   const { drafts } = parts
@@ -118,7 +118,7 @@ async function placeOf(ctx: Context, { store, supervisor, workbenchModes }: Work
   return { name, session, mode, mayWrite, solution: found === null ? null : shownSolution(found, supervisor) }
 }
 
-/** The file and line in the URL of this page. The links to drafts contain them too. */
+/** The file and line in the page's query. */
 function wantedIn(ctx: Context) {
   const line = Number.parseInt(queryText(ctx, 'line'), 10)
   return { file: queryText(ctx, 'file'), line: line > 0 ? line : undefined }
@@ -214,7 +214,7 @@ async function showDraft(
   return { template: 'workbench', heading, part: 'solutions', model, frames: true }
 }
 
-/** The data for the head of a draft's page, which changes when the draft is published. */
+/** The data for the head of a draft's page. It changes when the draft is published or rebased. */
 function headOf({ name, solution, mode }: Place, draft: ShownDraftWithFiles) {
   return { name, solution, mode, draft, back: workbenchPath(name), owner: draft.isOwn ? null : draft.owner }
 }
@@ -223,7 +223,7 @@ function headingOf(text: PageText, { name, solution }: Pick<Place, 'name' | 'sol
   return `${text('admin.tab.workbench')} · ${solution?.title ?? name}`
 }
 
-/** The file to open first. @returns null if the draft has no files */
+/** Returns the path of the file to open first; null if the draft has no files. */
 function firstFile({ files }: ShownDraftWithFiles, wanted: string): string | null {
   const listed = (path: string) => files.find((one) => one.path === path)
   const login = listed(LOGIN_TEMPLATE)
@@ -237,13 +237,13 @@ function textOf({ path, bytes, content }: { path: string; bytes: number; content
   return { path, bytes, text: text === null || text.includes('\0') || text.includes('\ufffd') ? null : text }
 }
 
-/** The texts of the page's script. */
+/** The texts that the page's script shows, by key, in the user's language. */
 function textsFor(locale: string): Readonly<Record<string, string>> {
   const texts = PLATFORM_TEXTS.all.get(PLATFORM_TEXTS.language(locale)) ?? new Map<string, string>()
   return Object.fromEntries([...texts].filter(([key]) => key.startsWith('admin.workbench.')))
 }
 
-/** JSON that can't end the script element that contains it. */
+/** Serializes data as JSON for a script element. Escapes `<`, so the JSON can't close the element. */
 function jsonForPage(data: object): string {
   return JSON.stringify(data).replace(/</g, '\\u003c')
 }

@@ -34,9 +34,7 @@ export function draftPreviewAddress(
   return `${workbenchPath(of.name)}/${of.id}/preview/${of.revision}/${ticket}/index.html`
 }
 
-/**
- * Routes for a draft's login page, which is shown in an iframe by the same rules as the active version's login page.
- */
+/** Adds the routes for the preview of a draft's login page. */
 export function addDraftPreviewRoutes(router: Router, parts: DraftPreviewParts): void {
   const { drafts, previewTickets, settings } = parts
 

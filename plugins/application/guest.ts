@@ -88,7 +88,7 @@ export default function application(api: GuestApi<Settings, string>) {
       if (typeof form !== 'string' || !isForm(form)) {
         throw new safe.TypeError(`application.showForm: the solution has no form ${safe.describe(form)}`)
       }
-      // In a client, showing the form fires its life-cycle events. Otherwise, send a command to the host.
+      // In a client, show the form directly, which fires its life-cycle events. Otherwise, send a command to the host.
       const show = api.offered('showForm')
       if (show === null) api.command('showForm', [form])
       else if (!show(form))

@@ -12,7 +12,7 @@ export function createLater(api: GuestApi) {
   const waiting = api.record<Waiting>()
   let waitingCount = 0
   let lastId = 0
-  /** The timers that the current call added. Between calls, those that the last call added. */
+  /** The ids of the timers that the current or last call added. */
   let added = api.list<number>()
   let cancelled = api.list<{ readonly id: number; readonly one: Waiting }>()
 

@@ -14,7 +14,7 @@ export function takeOverSignInPolicy(): void {
   }
   const sendPermissions = () => {
     const field = form.querySelector<HTMLInputElement>('input[name=requiredFor]')
-    // An empty list would mean that nobody needs a second factor. Omit the field, which means everyone.
+    // An empty list would mean that nobody needs a second factor. Without the field, everyone needs one.
     if (field?.value === '[]') field.disabled = true
   }
   show()

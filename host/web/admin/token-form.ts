@@ -62,7 +62,7 @@ function scopesOf(form: HTMLFormElement): readonly string[] {
   return [...named, ...chosen]
 }
 
-/** The permissions for calling endpoints. Other kinds of tokens have none. */
+/** The new token's permissions. Only tokens for calling endpoints have any. */
 function permissionsOf(form: HTMLFormElement): readonly string[] {
   if (kindOf(form) !== 'call') return []
   const names = valueIn(form, 'call-permissions').split('\n')

@@ -4,14 +4,14 @@ type Answer = (proof: string | null) => void
 
 let question: { readonly dialog: HTMLDialogElement; readonly listening: AbortController } | null = null
 /**
- * The path of the last question. After a lost connection, the host sends the question again, even if the user has just
- * answered it.
+ * The path in the last `confirm` frame. After a reconnect, the host may send the same frame again, although the user
+ * has already answered it.
  */
 let lastHref = ''
 
 /**
- * Asks the user to confirm their identity. The platform's own page does this in an iframe, where the solution's style
- * sheet doesn't apply. Nothing that the user enters there is read here.
+ * Shows the platform's page for confirming the user's identity. The page is in an iframe, where the solution's style
+ * sheet doesn't apply. This script doesn't read what the user enters there.
  * @param answer called once: with the proof from the iframe, or with null if the user closed the dialog
  */
 export function askToConfirm(href: string, answer: Answer): void {

@@ -1,4 +1,3 @@
-/** Any input, including those that select table rows. */
 export type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
 
 /**
@@ -48,14 +47,14 @@ export function markSent(control: Control, seq: number): void {
   sentValues.set(keyOf(control), { value: readValue(control), seq })
 }
 
-/** Whether an input is newer than a patch, so that it keeps its value. The patch includes the events up to `seq`. */
+/** Whether the user changed an input after event `seq`, the last one in a patch. The input then keeps its value. */
 export function isAhead(control: Control, seq: number): boolean {
   return isChanged(control) || (sentValues.get(keyOf(control))?.seq ?? 0) > seq
 }
 
 export function markReceived(control: Control): void {
-  // The host never sends a password back. While it has one, the value that the page sent is treated as the input's
-  // value.
+  // The host never sends a password back. While the host has one, the value that this page sent is still the current
+  // one.
   if (!control.hasAttribute('data-kept')) sentValues.delete(keyOf(control))
 }
 

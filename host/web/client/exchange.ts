@@ -18,14 +18,11 @@ export interface ExchangeParts {
   received(frame: HostFrame): void
   /** Called after every change of the state. */
   changed(state: ExchangeState): void
-  /**
-   * Returns a number from 0 to 1. It adds jitter to the pauses between retries, so that browsers don't all reconnect
-   * together.
-   */
+  /** Returns a number from 0 to 1: the jitter in the pauses between retries. Browsers then don't all retry together. */
   readonly random: () => number
 }
 
-/** The client id of this tab. After a reload or on a new connection, the host gives the tab the same client. */
+/** Stores this tab's client id, with which the host finds the same client after a reload or reconnect. */
 export interface KeptClient {
   /** Null if this tab has had no client yet. */
   readonly id: string | null
@@ -66,10 +63,7 @@ export interface Exchange {
 /** Pauses between retries, in ms. */
 const FIRST_PAUSE = 500
 const LONGEST_PAUSE = 15_000
-/**
- * Maximum time in ms before pages of a stopping host reconnect. It is randomised, so that they don't all do so
- * together.
- */
+/** When a host stops, each of its pages reconnects after a random time. This is the maximum in ms. */
 const MOVING_PAUSE = 1000
 /**
  * Time in ms after which the connection is treated as lost, if a response is pending and no frame arrives. A call takes
@@ -78,9 +72,9 @@ const MOVING_PAUSE = 1000
 const SILENCE = 20_000
 
 /**
- * Maintains a connection and the frames that have had no response yet. After a connection loss, it reconnects with
- * growing pauses. The host's first response contains the number of the last event that it handled, and the exchange
- * resends the later ones in order.
+ * Maintains the connection to the host, and queues frames until the host has handled them. After a connection loss, it
+ * reconnects with growing pauses. The host then reports the last event that it handled, and later events are resent in
+ * order.
  */
 export function createExchange({ dial, page, kept, size, received, changed, random }: ExchangeParts): Exchange {
   let line: Line | null = null
@@ -96,7 +90,7 @@ export function createExchange({ dial, page, kept, size, received, changed, rand
   let pause: ReturnType<typeof setTimeout> | undefined
   let silence: ReturnType<typeof setTimeout> | undefined
   let lastSeq = 0
-  /** The highest number that was sent on any connection. */
+  /** The highest event number that was sent on any connection. */
   let leftSeq = 0
   let unanswered: NumberedFrame[] = []
   /** The client id in the last hello. */
@@ -173,7 +167,7 @@ export function createExchange({ dial, page, kept, size, received, changed, rand
 
   function take(frame: HostFrame): void {
     if (frame.kind === 'reopened') {
-      // Don't resend events of the previous client. The numbering continues, since it is per page.
+      // Don't resend events of the previous client. Event numbers continue, because they are per page load.
       unanswered = []
       isBusy = false
     }
@@ -206,7 +200,7 @@ export function createExchange({ dial, page, kept, size, received, changed, rand
   }
 
   function lost(isMoving = false): void {
-    // Moving to another host is not a loss yet: the user sees a message only if no other host responds.
+    // If the page moves to another host, the user sees a message only if that host doesn't respond.
     const isMoved = isMoving && isGreeted && !isLost
     hangUp()
     if (isOver) return

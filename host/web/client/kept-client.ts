@@ -1,6 +1,6 @@
 import type { KeptClient } from './exchange.ts'
 
-/** The format of ids from the host. It is checked, because any script on this origin can write to the storage. */
+/** The format of client ids. Stored ids are checked, because any script on this origin can write to the storage. */
 const ID = /^[\w-]{43}$/
 
 /**

@@ -120,7 +120,7 @@ function start(root: HTMLElement): void {
     }
   }
 
-  /** Tells the host that the user agrees to leave the form. The host has stored which form to show next. */
+  /** Tells the host that the user agrees to leave the form. The host already knows the next form. */
   function agree(): void {
     const form = root.querySelector<HTMLElement>('form[data-form]')?.dataset.form
     if (!exchange.isOnline) showMessage(pageText('notnow'), 'warning')
@@ -161,12 +161,12 @@ function start(root: HTMLElement): void {
 function watchNetwork(exchange: Exchange): void {
   addEventListener('online', () => exchange.retry())
   addEventListener('offline', () => exchange.drop())
-  // When a sleeping page becomes visible again, the user is waiting for it.
+  // Reconnect immediately when the page becomes visible, because the user is waiting for it.
   document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && exchange.retry())
   addEventListener('pagehide', () => exchange.suspend())
 }
 
-/** Called after the form's content changed. */
+/** Updates what the browser adds to the form, such as grouped numbers. Call this after the form's content changed. */
 function settle(root: HTMLElement): void {
   for (const control of controlsIn(root)) {
     sayUnreadable(control)
@@ -182,7 +182,7 @@ function sendAnswer(exchange: Exchange, proof: string | null): void {
     exchange.send({ kind: 'confirmed', proof })
     return
   }
-  // Neither clicks nor confirmations are queued while offline: they would run later, without the user watching.
+  // Don't queue a confirmation while offline: the action would run later, without the user watching.
   if (proof !== null) showMessage(pageText('notnow'), 'warning')
   exchange.send({ kind: 'unconfirmed' })
 }

@@ -6,7 +6,7 @@ const MOST_MESSAGES = 4
 const PATIENCE = 300
 
 let progressTimer: ReturnType<typeof setTimeout> | undefined
-/** Whether the user was notified that the client was reopened, and has done nothing since. */
+/** Whether the message that the client was reopened is shown, and the user has done nothing since. */
 let isReopened = false
 
 /** One of the platform's texts in the user's language, from `client-texts` in the page. */

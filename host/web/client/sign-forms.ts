@@ -1,6 +1,6 @@
 /**
- * The form that creates a session after a login form's script has signed a user in. The page contains it if its client
- * opens without a user.
+ * Returns the hidden form that creates a session, filled with the login token. Null if the page does not contain it,
+ * because its client opened with a signed-in user.
  */
 export function signInForm(token: string): HTMLFormElement | null {
   const form = document.querySelector<HTMLFormElement>('form#client-sign-in')
@@ -10,8 +10,8 @@ export function signInForm(token: string): HTMLFormElement | null {
 }
 
 /**
- * Signs in with a login token in the URL's fragment, `index.html#id_token=…`, where servers and logs can't see it.
- * Removes the token from the URL and the history.
+ * Signs in with the login token in the URL's fragment, `index.html#id_token=…`. Browsers don't send the fragment, so
+ * the token appears in no log. Removes the token from the URL and the history.
  * @returns whether the page navigates away
  */
 export function signInByAddress(): boolean {

@@ -1,4 +1,4 @@
-/** The tabs that the user has opened, by element. Stored until the page contains the host's response. */
+/** The tab that the user has opened last in each element, until the host has confirmed it. */
 const opened = new Map<string, { readonly tab: string; readonly seq: number }>()
 
 /** Opens a tab in the page or in a patch's document. */
@@ -18,8 +18,8 @@ export function markOpened(tab: HTMLElement, seq: number): void {
 }
 
 /**
- * In a patch, opens the tabs that the user opened after event `seq`. The page must not close them even briefly: a
- * focused control in a hidden panel loses the focus.
+ * Opens the tabs that the user opened after event `seq`, in a patch that is not applied yet. If the page closed them
+ * even briefly, a focused control in them would lose the focus.
  */
 export function keepOpened(patch: Document, seq: number): void {
   for (const [element, { tab, seq: openedBy }] of opened) {

@@ -33,7 +33,7 @@ export function letGo(): void {
   removeEventListener('beforeunload', askBrowser)
 }
 
-/** Call this when the client has ended: removes the "Unsaved changes" state, because nothing can be saved any more. */
+/** Call this when the client has ended: removes the text "Unsaved changes", because nothing can be saved any more. */
 export function endUnsaved(root: HTMLElement): void {
   letGo()
   root.querySelector('form[data-saves]')?.removeAttribute('data-saves')

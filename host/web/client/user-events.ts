@@ -64,8 +64,8 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
   }
 
   /**
-   * Sends the value of an input that has lost the focus, because browsers don't report every change. For example, they
-   * report none after Enter or while a date is being typed.
+   * Sends the value of an input that has lost the focus, unless it was already sent. Browsers don't fire a change event
+   * for every change, for example after Enter.
    */
   function left(control: Control): void {
     // Ignore this if only the window lost the focus.
@@ -128,12 +128,12 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
   function focusMoved(type: 'onElementFocusGained' | 'onElementFocusLost', target: unknown, other: unknown): void {
     if (isOff() || !(target instanceof HTMLElement)) return
     if (!(target.dataset.events ?? '').split(' ').includes(type)) return
-    // Moving between options in a radio group keeps the focus in the element.
+    // The options of a radio group are one element, so the focus has not left it.
     if (other instanceof HTMLElement && other.dataset.element === target.dataset.element) return
     send(type, target, null)
   }
 
-  /** True while the page changes or has disabled the form: its events are then caused by the page, not by the user. */
+  /** True while the form is being patched or is disabled. Its events are then caused by the page, not by the user. */
   function isOff(): boolean {
     return isBeingPatched() || root.inert
   }
@@ -150,8 +150,8 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
 }
 
 /**
- * Browsers report a changed date at each digit that makes it valid, such as the first digit of the year. So the date is
- * sent when the field loses the focus, on Enter, or when a button is pressed.
+ * Whether the user is typing a date. Browsers fire a change event at each digit that makes the date valid, such as the
+ * first digit of the year. So the date is sent only on blur, on Enter, or when a button is pressed.
  */
 function isBeingTyped(control: Control): boolean {
   return control.type === 'date' && control === document.activeElement

@@ -2,13 +2,14 @@ import { counted } from '../../../base/program/counted.ts'
 import type { DevFinding, DevLine, DevReport, HostFrame } from '../frames.ts'
 import { sourceText } from './source-text.ts'
 
-// Shows developers the report of `solhost dev`: errors in a dialog above the page, warnings and the log in a strip
-// below it. Only pages of `solhost dev` load this script. All texts come from scripts and files, so they are only ever
-// set as text. Chosen here: the texts are in English, like the messages of `solhost dev` in the terminal.
+// Shows developers the report of `solhost dev`. Errors are in a dialog above the page; warnings and the log are in a
+// strip below it. Only pages of `solhost dev` load this script. Messages may contain text from scripts and files, so
+// they are never inserted as HTML. Chosen here: the texts are in English, like the messages of `solhost dev` in the
+// terminal.
 
 const dialog = createDialog()
 const strip = createStrip()
-/** The errors that are shown or that the user has closed. These are not opened again. */
+/** The errors that were last shown. After the user has closed the dialog, the same errors don't open it again. */
 let seen = ''
 
 addEventListener('solhost-frame', ({ detail }: CustomEventInit<HostFrame>) => {

@@ -16,7 +16,7 @@ export type HostAnswer<Body> =
 
 export type HostCall = {
   readonly body?: unknown
-  /** The etag of the file that the page has read, for `If-Match`; null if the file must not exist yet. */
+  /** The etag for `If-Match`, from the page's last read of the file; null if the file must not exist yet. */
   readonly etag?: string | null
   /** Whether the browser finishes the request after the page is closed. */
   readonly keepalive?: boolean
@@ -30,8 +30,8 @@ export function filePath(path: string): string {
 }
 
 /**
- * Calls the draft's API. Unlike other pages, the workbench stays open after the user was signed out. If the user has
- * signed in again in another tab, the call is repeated with the new session's CSRF token.
+ * Calls the draft's API. Unlike other pages, the workbench stays open after the user has been signed out. If they sign
+ * in again in another tab, the next call is repeated with the new session's CSRF token.
  */
 export async function callHost<Body>(method: string, path: string, call: HostCall = {}): Promise<HostAnswer<Body>> {
   const answer = await callOnce<Body>(method, path, call)
@@ -54,7 +54,7 @@ async function callOnce<Body>(method: string, path: string, call: HostCall): Pro
   }
 }
 
-/** @returns false if no user is signed in */
+/** Loads the CSRF token of the current session. @returns false if no user is signed in */
 async function renewSessionToken(): Promise<boolean> {
   try {
     const answer = await fetch(pageData.session)

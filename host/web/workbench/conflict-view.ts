@@ -1,6 +1,6 @@
 import { buttonOf, elementOf, partOf, wordsFor } from './page-data.ts'
 
-/** The two texts of a file that the user chooses from. A text is null if that side has no such file. */
+/** Two conflicting texts of a file. The user chooses one. A text is null if that side has no such file. */
 export type TwoTexts = {
   readonly path: string
   readonly mine: string | null

@@ -44,8 +44,8 @@ export type EditorParts = {
 }
 
 /**
- * Characters that are invisible or look like others and can hide what a script does: controls, soft hyphens, unusual
- * spaces, joiners, marks of text direction, variation selectors and tags.
+ * Characters that can hide what a script does, because they are invisible or look like others. Examples are unusual
+ * spaces, joiners, direction marks, variation selectors and tags.
  */
 const INVISIBLE = new RegExp(
   [

@@ -42,7 +42,8 @@ export function changeFiles(parts: FileActionParts): void {
     upload.value = ''
     const folder = parts.shown()?.replace(/[^/]*$/, '') ?? ''
     for (const file of files) {
-      // The host refuses the file too, but browsers may report only a lost connection while they still send the body.
+      // The host would also refuse the file. But it may respond before the browser has sent the whole body, and the
+      // browser may then report only a lost connection.
       if (file.size > pageData.most) return parts.refused({ status: 413, detail: tooLarge(file) })
       const path = await askPath(wordsFor('upload.title', file.name), `${folder}${file.name}`)
       if (path === null || path === '') continue
@@ -72,7 +73,7 @@ export function changeFiles(parts: FileActionParts): void {
     await change(path, path, (etag) => callHost('POST', '/revert', { body: { path }, etag }))
   }
 
-  /** Saves the files, then changes the file if its content on the host is still the content that was just saved. */
+  /** Saves all files, then changes one. @param act changes the file if its etag on the host is still this one */
   async function change(path: string, open: string | null, act: (etag: string) => Promise<HostAnswer<unknown>>) {
     await parts.saveAll()
     // The etag in the list of files may be older than the last save, so request the current one.

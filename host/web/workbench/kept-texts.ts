@@ -1,4 +1,4 @@
-// Texts that the host has not confirmed yet, in this browser's IndexedDB. Each open page writes its own entries, so that
+// Stores texts in this browser's IndexedDB until the host has confirmed them. Each open page has its own entries, so
 // two tabs with the same file don't overwrite each other's text.
 
 export type KeptText = {
@@ -52,8 +52,8 @@ async function inStore<Result>(
   opened ??= openTexts()
   const transaction = (await opened).transaction(STORE, mode)
   const request = act(transaction.objectStore(STORE))
-  // Commit explicitly: otherwise, the browser commits only after the request's event, which doesn't fire if the page is
-  // closed first.
+  // Commit explicitly. Otherwise, the browser commits only after the request's event, which does not fire if the page
+  // is closed first.
   transaction.commit()
   return new Promise((resolve, reject) => {
     transaction.oncomplete = () => resolve(request.result)

@@ -35,7 +35,7 @@ let checkNumber = 0
 let checking: Promise<unknown> = Promise.resolve()
 /** The host's text of each file that has an unresolved conflict, by path. */
 const conflicts = new Map<string, HostText>()
-/** Unsaved text from earlier page loads. It is restored only after the user resolves the conflict in the same file. */
+/** Unsaved texts from earlier page loads that are not restored yet. A conflict in the same file is resolved first. */
 let leftBehind: readonly KeptText[] = []
 
 const saving = createSaving({
@@ -174,7 +174,7 @@ async function goTo(file: string, line: number, column: number): Promise<void> {
   if (file === shownPath) editor.goTo(line, column)
 }
 
-/** Continues with texts that the browser stored because the host did not confirm them. */
+/** Restores texts that an earlier page stored in the browser because the host had not confirmed them. */
 async function resumeTexts(): Promise<void> {
   leftBehind = await abandonedTexts(pageData.draft).catch(() => [])
   await resumeNext()

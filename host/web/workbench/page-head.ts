@@ -1,8 +1,8 @@
 import { pageData, partOf } from './page-data.ts'
 
 /**
- * Updates the draft's title, tabs and base. For example, a new solution gets its tabs with its first publication. If
- * they can't be loaded, the page keeps the old ones.
+ * Updates the draft's title, tabs and base. For example, a new solution has tabs only after its first publication. If
+ * the request fails, the page keeps the old ones.
  */
 export async function reloadHead(): Promise<void> {
   const html = await fetch(pageData.head)

@@ -38,10 +38,7 @@ export function createPreviewPanel(saveAll: () => Promise<boolean>) {
     showFrame()
   }
 
-  /**
-   * Fills a select with these values, and keeps the chosen option. The page's template contains the names of all
-   * states.
-   */
+  /** Fills a select with these values, and keeps the chosen option. */
   function fill(name: string, values: readonly string[]): void {
     const select = form.elements.namedItem(name) as HTMLSelectElement
     const chosen = select.value

@@ -21,8 +21,9 @@ type Rebased = {
 }
 type Choices = Readonly<Record<string, 'draft' | 'onto'>>
 
-/** Maximum number of polls until the published version is active, and the interval between them in ms. */
+/** Maximum number of polls until the published version is active. */
 const ASK_ACTIVE = 20
+/** Interval between the polls, in ms. */
 const ASK_AGAIN = 500
 
 /** Shows the diff against the active version, publishes the draft, and rebases it if another version is active. */
@@ -31,7 +32,7 @@ export function createPublishPanel({ saveAll, reload }: PublishParts) {
   const version = partOf<HTMLInputElement>('publish-version')
   const button = createPublishButton(publish)
   const rebasing = partOf('rebase')
-  /** The SHA-256 of the active version in the shown diff; null if no version was active. */
+  /** The SHA-256 of the active version that the shown diff compares with; null if no version was active. */
   let over: string | null = null
   /** The draft's revision in the shown diff; null until the panel was opened. */
   let revision: number | null = null
@@ -64,7 +65,7 @@ export function createPublishPanel({ saveAll, reload }: PublishParts) {
     if (revision === null || revision === current || button.isRunning()) return
     const answer = await readDifference()
     if (!answer.ok || answer.body.revision < revision || button.isRunning()) return
-    // If another version is active now, keep `over`, so that the host refuses to publish until the author rebases.
+    // If another version is active now, keep the old `over`. The host then refuses to publish until the author rebases.
     if (answer.body.from === over) shown(answer.body)
     else edited()
   }
@@ -166,10 +167,7 @@ function createPublishButton(publish: () => Promise<void>) {
   const button = partOf('publish-button')
   const state = { isLoaded: false, isSame: false, isRunning: false }
 
-  /**
-   * Updates the button. It stays focusable while it is disabled, because screen readers read the reason together with
-   * it.
-   */
+  /** Updates the button. A disabled button stays focusable, so screen readers can read why it is disabled. */
   function set(changed: Partial<typeof state>): void {
     Object.assign(state, changed)
     const { isLoaded, isSame, isRunning } = state

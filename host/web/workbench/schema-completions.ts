@@ -51,7 +51,7 @@ function enclosing(node: SyntaxNode | null, names: readonly string[]): SyntaxNod
   return null
 }
 
-/** The path to this position as names of properties; `[]` is an element of an array. */
+/** The path to this position as property names, outermost first. `[]` is an array element. */
 function ownersOf(node: SyntaxNode, { state }: CompletionContext, isName: boolean): readonly string[] {
   const path: string[] = []
   const start = isName ? enclosing(node, ['Object']) : node
@@ -77,7 +77,7 @@ function below({ properties = {}, additionalProperties, items }: JsonSchema, ste
   return typeof additionalProperties === 'object' ? [additionalProperties] : []
 }
 
-/** Adds the schemas that the given ones refer to or combine: `$ref`, `anyOf`, `oneOf` and `allOf`. */
+/** Returns these schemas and those in their `$ref`, `anyOf`, `oneOf` and `allOf`. */
 function branchesOf(schemas: readonly JsonSchema[], root: JsonSchema, depth = 0): readonly JsonSchema[] {
   if (depth > 8) return []
   return schemas.flatMap((schema) => {
@@ -105,7 +105,7 @@ function valuesIn(schema: JsonSchema): readonly Completion[] {
 
 type Quotes = { readonly before: string; readonly after: string; readonly colon: string }
 
-/** The text that is inserted in place of the typed part, which doesn't include the opening quote. */
+/** The text that replaces what was typed after the opening quote. */
 function applied(label: string, isText: boolean, { before, after, colon }: Quotes): string {
   if (!isText && /^(true|false|null|-?\d.*)$/.test(label)) return label
   return `${before}${label}${after}${colon}`

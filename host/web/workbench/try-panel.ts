@@ -102,7 +102,7 @@ function listOf(title: string, items: readonly HTMLElement[]): readonly Node[] {
   return items.length === 0 ? [] : [elementOf('h4', wordsFor(title)), elementOf('ul', items)]
 }
 
-/** The request's body, from the fields of the form; an error message if the JSON in one of them is invalid. */
+/** Returns the request's body from the form's fields; an error message if the JSON in a field is invalid. */
 function inputOf(form: HTMLFormElement): object | string {
   const data = new FormData(form)
   const read = (name: string) => String(data.get(name) ?? '').trim()
