@@ -6,7 +6,7 @@ import type { Manifest } from '../../runtime/bundle/manifest.ts'
 import { createLimits } from '../../runtime/limits.ts'
 import { residentSize } from '../../runtime/process-memory.ts'
 import { createScriptLab, type ScriptEnd, type ScriptLab } from '../support/solutions.ts'
-import { type Attack, allowedEffects, endsOf } from './attacks.ts'
+import { type Attack, allowedEffects, endsOf, readAttacks } from './attacks.ts'
 import { directory } from './directory/host.ts'
 
 // Shared by the test files that run attack scripts. Each file has its own labs. Each script runs next to a normal
@@ -152,17 +152,40 @@ function labOf({ name, expected }: Attack): ScriptLab {
   return fillsMemory ? small : unhurried
 }
 
+/**
+ * All scripts that can share a process, as functions in one script. The hardened realm needs it, because it has no
+ * `eval`.
+ */
+const SHARED = (() => {
+  const functions = ['own', 'scripts'].flatMap((folder) =>
+    readAttacks(folder)
+      .filter(({ isShared }) => isShared)
+      .map(({ name, source }) => `${JSON.stringify(name)}: function () { ${source}\nreturn onSolutionOpen }`),
+  )
+  return `const attacks = { ${functions.join(',\n')} }
+function onSolutionOpen(arg, queryParams) {
+  const { attack } = queryParams
+  delete queryParams.attack
+  return attacks[attack]()(arg, queryParams)
+}`
+})()
+
 function attempt(attack: Attack): (() => Promise<ScriptEnd[]>)[] {
-  const { source, calls, together, isShared } = attack
+  const { name, source, calls, together, isShared } = attack
   const attacked = labOf(attack)
+  const isFunction = isShared && labsRealm === 'hardened'
   const runs = Array.from(
     { length: calls },
     (_, call) => () =>
       attacked.run({
-        script: source,
+        script: isFunction ? SHARED : source,
         evaluated: isShared,
         file: FILE,
-        queryParams: { username: `user-${call}`, password: `secret-${call}` },
+        queryParams: {
+          username: `user-${call}`,
+          password: `secret-${call}`,
+          ...(isFunction ? { attack: name } : {}),
+        },
       }),
   )
   if (!together) return runs.map((run) => async () => [await run()])
