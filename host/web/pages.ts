@@ -19,11 +19,11 @@ export type SolutionListModel = {
   readonly solutions: readonly {
     readonly name: string
     readonly title: string
-    /** Null for solutions that are not examples. */
+    /** Null unless the solution is an example. */
     readonly description: string | null
     readonly href: string
   }[]
-  /** The URL of the admin pages; null for no link. */
+  /** The URL of the admin pages; null if the page should not link to them. */
   readonly adminPages: string | null
 }
 
@@ -34,7 +34,7 @@ export type SignedOutModel = {
   readonly provider?: string | null | undefined
 }
 
-/** The texts of each page are below `platform.oauth.{page}`. */
+/** Pages that explain why a sign-in failed. The keys of a page's texts start with `platform.oauth.{page}`. */
 export type OAuthProblemPage =
   | 'unknown-user'
   | 'denied'
@@ -47,7 +47,8 @@ export type OAuthProblemPage =
   | 'expired'
 
 /**
- * More specific causes of some failed sign-ins at a provider. Their texts are below `platform.oauth.{page}.{detail}`.
+ * Specific causes of failed sign-ins at a provider. The keys of their texts start with
+ * `platform.oauth.{page}.{detail}`.
  */
 export type OAuthProblemDetail =
   /** The provider sent no response. */

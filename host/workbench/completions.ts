@@ -28,11 +28,11 @@ export function readCompletions(): Completions {
   return { members: membersIn(texts), manifest: manifestJsonSchema(), form: formJsonSchema() }
 }
 
-/** `declare const security: {` */
+/** Matches, for example, `declare const security: {`. */
 const GLOBAL = /^declare (?:const|let|var) (\w+): .*$/
-/** `interface Plugins {` */
+/** Matches, for example, `interface Plugins {`. */
 const INTERFACE = /^interface (\w+) \{$/
-/** `  readonly http: {`, `  answer(status: number): EndpointAnswer` or `  readonly body: any` */
+/** Matches, for example, `  readonly http: {`, `  answer(status: number): EndpointAnswer` or `  readonly body: any`. */
 const MEMBER = /^\s+(?:readonly )?(\w+)\??(<[^(]*>)?(\(|: )(.*)$/
 
 /**
@@ -50,7 +50,7 @@ export function membersIn(texts: readonly string[]): Readonly<Record<string, rea
 }
 
 function readFile(lines: readonly string[], add: (owner: string, name: CompletedName) => void): void {
-  /** The names of the objects that the line is in, outermost first; null for a type that is not a global's. */
+  /** The names of the objects around the line, outermost first. A name is null in a type that is not a global's. */
   const owners: (string | null)[] = []
   let doc: string[] = []
   for (const line of lines) {

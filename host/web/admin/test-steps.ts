@@ -9,7 +9,7 @@ export function showTestRuns(place: HTMLElement): void {
 
 /**
  * Shows the result of each test step, and what to do about those that failed.
- * @param replaced for each step that could not be tested, the text that explains why
+ * @param replaced texts by step; each explains why that step could not be tested, and is shown instead of its result
  */
 export function showTestSteps(
   place: HTMLElement,

@@ -38,7 +38,7 @@ async function importNow(form: HTMLFormElement, file: HTMLInputElement): Promise
   location.assign('/admin/users')
 }
 
-/** @returns null if the request was rejected; the error is shown */
+/** Posts the CSV file. @returns null if the host rejected it; the page then shows the error */
 async function sendUsers(form: HTMLFormElement, file: HTMLInputElement, address: string): Promise<unknown> {
   const body = file.files?.[0]
   if (body === undefined || form.getAttribute('aria-busy') === 'true') return null

@@ -26,7 +26,7 @@ export interface ExchangeParts {
 export interface KeptClient {
   /** Null if this tab has had no client yet. */
   readonly id: string | null
-  /** Whether the browser reloaded the page. Users who open the page in a new tab don't expect its earlier state. */
+  /** Whether the browser reloaded the page or restored it, so that the user expects its earlier state. */
   readonly isReload: boolean
   keep(id: string): void
   /** Forgets the client, so that the tab's next client is new. */

@@ -1,4 +1,4 @@
-/** One connection to the host. A reconnect creates a new line. */
+/** One connection to the host. Each reconnect creates a new instance. */
 export interface Line {
   send(text: string): void
   /** Closes the connection; `lost` is not called afterwards. */

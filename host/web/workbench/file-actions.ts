@@ -73,7 +73,11 @@ export function changeFiles(parts: FileActionParts): void {
     await change(path, path, (etag) => callHost('POST', '/revert', { body: { path }, etag }))
   }
 
-  /** Saves all files, then changes one. @param act changes the file if its etag on the host is still this one */
+  /**
+   * Saves all files, then changes the file at this path.
+   * @param act changes the file, unless its etag on the host has changed
+   * @param open the path of the file to show next
+   */
   async function change(path: string, open: string | null, act: (etag: string) => Promise<HostAnswer<unknown>>) {
     await parts.saveAll()
     // The etag in the list of files may be older than the last save, so request the current one.

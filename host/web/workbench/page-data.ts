@@ -26,7 +26,7 @@ type PageData = {
 
 export const pageData = JSON.parse(document.getElementById('workbench-data')?.textContent ?? '{}') as PageData
 
-/** A text of the page, in the user's language. The prefix `admin.workbench.` is left out. */
+/** Returns one of the page's texts in the user's language. @param key without the prefix `admin.workbench.` */
 export function wordsFor(key: string, ...values: readonly (string | number)[]): string {
   const text = pageData.texts[`admin.workbench.${key}`] ?? `!${key}!`
   return text.replace(/\{(\d+)\}/g, (place, index) => String(values[Number(index)] ?? place))

@@ -31,7 +31,7 @@ function nodeOf(part: string | Node): Node {
   return typeof part === 'string' ? document.createTextNode(part) : part
 }
 
-/** The errors and warnings in one file. */
+/** Returns the errors and warnings in one file, as marks for the editor. */
 export function marksOf({ faults, warnings }: Checked, path: string): readonly Mark[] {
   const marksFor = (list: readonly Fault[], severity: Mark['severity']) =>
     list

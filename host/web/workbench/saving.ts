@@ -42,7 +42,7 @@ export type SavingParts = {
 const SAVE_AFTER = 1000
 /** Maximum number of sent texts that are kept per file, because each may be as large as a script. */
 const MOST_SENT = 5
-/** Delays before further attempts, in ms. */
+/** Delays before a failed save is retried, in ms. The last one repeats. */
 const SAVE_AGAIN = [1000, 2000, 5000, 15_000]
 
 /** Saves the files that the user edits. A file with a conflict is not saved until the user has chosen a text. */

@@ -105,7 +105,7 @@ function valuesIn(schema: JsonSchema): readonly Completion[] {
 
 type Quotes = { readonly before: string; readonly after: string; readonly colon: string }
 
-/** The text that replaces what was typed after the opening quote. */
+/** The text that a completion inserts. It contains only the quotes that are missing in the document. */
 function applied(label: string, isText: boolean, { before, after, colon }: Quotes): string {
   if (!isText && /^(true|false|null|-?\d.*)$/.test(label)) return label
   return `${before}${label}${after}${colon}`
