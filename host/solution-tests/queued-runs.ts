@@ -4,7 +4,7 @@ import type { StoreQueuedRuns } from '../solutions/store-queued-runs.ts'
 
 type Added = Pick<QueuedRun, 'job' | 'data' | 'key'> & Partial<Pick<QueuedRun, 'after' | 'at'>>
 
-/** The runs of jobs that scripts queued in a test. Nothing runs them: tests call `solution.runJob`. */
+/** Stores the job runs that scripts queue in a test. They don't run automatically: tests call `solution.runJob`. */
 export function createQueuedRuns() {
   let all: Added[] = []
   const store: StoreQueuedRuns = async ({ effects }) => {

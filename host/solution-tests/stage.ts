@@ -28,7 +28,7 @@ export interface Stage {
   getOAuthConfig(params: GivenParams): Promise<Json>
   request(address: string, request: TestRequest): Promise<Json>
   runJob(name: string, data: Json, run: TestJobRun): Promise<Json>
-  /** The runs of jobs that scripts have queued so far. */
+  /** Returns the job runs that scripts have queued so far. */
   queuedRuns(): readonly Json[]
   open(opening: Opening): Promise<OpenClient>
   addUser(user: NewUser): Promise<{ uid: string }>

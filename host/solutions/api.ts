@@ -219,8 +219,8 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
 }
 
 /**
- * Adds the time of the active version's activation, and the person or token that activated it, to the details of
- * ERR_CHANGED_MEANWHILE. Both are null if the audit log no longer contains the activation. Rethrows all other errors.
+ * Adds two details to ERR_CHANGED_MEANWHILE: when the active version was activated, and by which person or token. Both
+ * are null if the audit log no longer contains the activation. Rethrows all other errors.
  */
 export async function sayWho(audit: Pick<Audit, 'read'>, error: unknown): Promise<never> {
   if (!(error instanceof PlatformError) || error.code !== 'ERR_CHANGED_MEANWHILE') throw error
@@ -264,7 +264,9 @@ function badCondition(header: string, expected: string): PlatformError {
   return new PlatformError('ERR_BAD_REQUEST', `The header ${header} must be ${expected}.`)
 }
 
-/** Streams new log lines that match, until the reader disconnects or loses the permission, or the host stops. */
+/**
+ * Streams new log lines that match. Stops when the reader disconnects or loses the permission, or when the host stops.
+ */
 function followLog(ctx: Context, name: string, log: SolutionLog, fits: (line: Line) => boolean): Promise<void> {
   return answerEvents(ctx, {
     greeting: 'new log lines follow',

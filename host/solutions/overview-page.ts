@@ -43,7 +43,7 @@ export function addOverviewPage(pages: PageRouter, parts: OverviewPageParts): vo
         errors: await lastErrors(name),
         counted: COUNTED,
         errorsHref: addressWith(`/admin/solutions/${name}/log`, { level: 'error' }),
-        // The sign-ins are from the audit log, which has its own scope.
+        // Sign-ins are read from the audit log, which requires a separate scope.
         signIns: hasScope(needPageSession(ctx), 'audit', 'read') ? await lastSignIns(name) : null,
         signInsHref: addressWith('/admin/audit', { solution: name, action: 'sign-in' }),
         keptDays: Math.round(limits.DELETED_KEPT / DAY),

@@ -62,7 +62,7 @@ export interface SolutionStore {
    * @returns false if it was not erased or does not exist
    */
   removeVersion(name: string, sha256: string): Promise<boolean>
-  /** How many drafts change this version. */
+  /** Returns the number of drafts that are based on this version. */
   draftsOf(name: string, sha256: string): Promise<number>
   /** Marks the solution as deleted. @returns false if it does not exist */
   remove(name: string): Promise<boolean>

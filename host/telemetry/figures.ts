@@ -47,7 +47,7 @@ export interface Figures {
   entries(hours: number): readonly EntryFigures[]
 }
 
-/** `recent` has slots of 10 s over 2 hours, `day` has slots of a minute over 24 hours. Values are in ms. */
+/** `recent` has slots of 10 s over 2 hours, and `day` has slots of a minute over 24 hours. Values are in ms. */
 export const RANGES = {
   recent: { step: 10_000, points: 720 },
   day: { step: 60_000, points: 1440 },

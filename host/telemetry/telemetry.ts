@@ -15,7 +15,7 @@ export interface Telemetry {
   readonly metrics: Metrics
   readonly spans: Spans
   readonly records: LogRecords
-  /** The label of a solution in metrics. */
+  /** Returns the label that a solution has in metrics. */
   readonly solutionLabel: (solution: string) => string
   /**
    * Returns all metrics in the Prometheus text format. The first scrape starts counting, unless `start` has already

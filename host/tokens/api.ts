@@ -11,7 +11,7 @@ export type TokenApiParts = { readonly tokens: ApiTokens }
 
 const EpochMs = z.int().min(0)
 
-/** 90 days in ms, and an extra minute, because the page computes the expiry time before it sends the form. */
+/** 90 days in ms, plus a minute: the page computes the expiry time before it sends the form. */
 const LONGEST_ADMIN = 90 * 86_400_000 + 60_000
 
 const NewApiToken = z
