@@ -273,6 +273,12 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     expect(await second.page.getByLabel('globals.js Text on the host').inputValue()).toContain('// of the first')
     expect(await textOnHost('shared', draft)).toContain('// of the first')
     expect(await lookOf(second.page)).toEqual(SOUND_LOOK)
+    // Renaming would close the file, and with it the text that is not saved.
+    await second.page.click('#workbench-rename')
+    await second.page.fill('#workbench-name-path', 'renamed.js')
+    await second.page.keyboard.press('Enter')
+    await second.page.getByText('Some files aren’t saved yet. Save them first.').waitFor()
+    expect(await mine.inputValue()).toContain('// of the second')
     await mine.fill('// of both\nfunction one() {}\n')
     await second.page.click('text=Keep your text')
     await isSaved(second.page)

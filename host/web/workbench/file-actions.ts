@@ -1,4 +1,5 @@
 import { isSure } from '../../../base/web/scripts/question.ts'
+import { say } from '../../../base/web/scripts/said.ts'
 import { callHost, filePath, type HostAnswer, type HostProblem } from './call-host.ts'
 import { askPath } from './name-dialog.ts'
 import { pageData, partOf, wordsFor } from './page-data.ts'
@@ -60,6 +61,8 @@ export function changeFiles(parts: FileActionParts): void {
   async function rename(path: string): Promise<void> {
     const to = await askPath(wordsFor('rename.title', path), path)
     if (to === null || to === '' || to === path) return
+    // Renaming closes the file, so a text that cannot be saved would be lost.
+    if (!(await parts.saveAll())) return say(wordsFor('publish.unsaved'))
     await change(path, to, (etag) => callHost('POST', '/rename', { body: { from: path, to }, etag }))
   }
 
