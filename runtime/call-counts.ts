@@ -22,7 +22,7 @@ export function createCallCounts({ CALL_REQUESTS, LOG_LINES }: Limits): CallCoun
     request(milliseconds) {
       if (++requests <= CALL_REQUESTS) return null
       const limit = { name: 'CALL_REQUESTS', allowed: CALL_REQUESTS, used: requests }
-      const message = 'the call made more requests than CALL_REQUESTS allows, so its process was terminated'
+      const message = 'the call made more requests than CALL_REQUESTS allows, so the host terminated its process'
       return { code: 'script_quota', message, limit, milliseconds }
     },
     logLine: () => ++lines <= LOG_LINES + LAST_LINE,

@@ -71,7 +71,7 @@ export function createCheckProcesses(
     const process = await take()
     if (process === null) {
       if (pool.lastFailure() === null) throw memoryFull()
-      const message = `no sandbox process could be started: ${pool.lastFailure()}`
+      const message = `the upload could not be checked: ${pool.lastFailure()}`
       return refusedCheck({ code: 'script_crashed', file: '', message })
     }
     checking.add(process)

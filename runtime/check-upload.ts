@@ -1,5 +1,5 @@
 import type { Fault } from './bundle/faults.ts'
-import type { Limits } from './limits.ts'
+import type { LimitName, Limits } from './limits.ts'
 import type { CheckedFiles, FromSandbox, SandboxSolution, Unit, UploadFiles } from './protocol.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 import { DEADLINE_GRACE } from './served-call.ts'
@@ -44,12 +44,14 @@ export async function checkUpload(
   const ask = conversation(process)
   const time = limits.UPLOAD_CHECK_TIME
   const first = await ask({ kind: 'check', files }, 'checked', time)
-  if (typeof first === 'string') return refusedCheck(lostFault(first, 'the bundle’s files', time))
+  if (typeof first === 'string')
+    return refusedCheck(lostFault(first, 'the bundle’s files', 'UPLOAD_CHECK_TIME', limits))
   const { checked } = first
   const found = new Map<Unit, readonly string[]>()
   if (checked.faults.length > 0) return { checked, faults: checked.faults, found }
   const loaded = await ask({ kind: 'load', solution: await prepare(checked) }, 'loaded', time)
-  if (typeof loaded === 'string') return { checked, faults: [lostFault(loaded, 'the scripts', time)], found }
+  if (typeof loaded === 'string')
+    return { checked, faults: [lostFault(loaded, 'the scripts', 'UPLOAD_CHECK_TIME', limits)], found }
   const faults: Fault[] = [...loaded.faults]
   for (const [index, { isNeeded, ...probe }] of probes.entries()) {
     if (faults.length > 0) break
@@ -62,7 +64,7 @@ export async function checkUpload(
       file = name
     })
     const what = file === '' ? SCRIPTS_OF[probe.unit] : 'the script'
-    if (typeof probed === 'string') faults.push({ ...lostFault(probed, what, limits.LOAD_TIME), file })
+    if (typeof probed === 'string') faults.push({ ...lostFault(probed, what, 'LOAD_TIME', limits), file })
     else {
       faults.push(...probed.faults)
       found.set(probe.unit, [...(found.get(probe.unit) ?? []), ...probed.found])
@@ -75,9 +77,10 @@ export function refusedCheck(fault: Fault): UploadCheck {
   return { checked: null, faults: [fault], found: new Map() }
 }
 
-function lostFault(why: 'timeout' | 'ended', what: string, time: number): Fault {
+function lostFault(why: 'timeout' | 'ended', what: string, limit: LimitName, limits: Limits): Fault {
   if (why === 'timeout') {
-    return { code: 'script_timeout', file: '', message: `${what} could not be loaded within ${time} ms` }
+    const message = `${what} could not be loaded within ${limits[limit]} ms (${limit})`
+    return { code: 'script_timeout', file: '', message }
   }
   return { code: 'script_crashed', file: '', message: `loading ${what} crashed the sandbox process` }
 }

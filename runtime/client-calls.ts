@@ -145,5 +145,5 @@ export function clientCall(
 }
 
 function refuse(): never {
-  throw new TypeError('scripts cannot send requests while a client is being opened')
+  throw new TypeError('scripts cannot send requests to the host while a client is being opened')
 }

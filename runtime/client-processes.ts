@@ -155,7 +155,7 @@ export function isDebugged({ debug }: Pick<ClientWorker, 'debug'>): boolean {
 }
 
 function pauseText(seconds: number): string {
-  return `the sandbox processes of the solution’s clients were terminated repeatedly, so new clients are blocked for ${seconds} s`
+  return `the sandbox processes for the solution’s clients failed repeatedly, so new clients are blocked for ${seconds} s`
 }
 
 function busy(message: string): Failed {
@@ -164,6 +164,6 @@ function busy(message: string): Failed {
 
 function paused(retryAt: number): Failed {
   const message =
-    'new clients of the solution are blocked for a while, because the sandbox processes of its clients were terminated repeatedly'
+    'new clients of this solution are blocked for a while, because the sandbox processes for its clients failed repeatedly'
   return { ...busy(message), retryAt }
 }

@@ -90,7 +90,7 @@ export function createClientWorker(
     for (const id of lost) loseClient(id)
   }
 
-  function loseClient(id: number, message = 'the client was closed because its isolate was terminated'): void {
+  function loseClient(id: number, message = 'the client was closed because its isolate failed'): void {
     const client = clients.get(id)
     if (client === undefined) return
     clients.delete(id)
@@ -199,7 +199,7 @@ function goneOutcome({ clock, changedSomething }: ClientCall, message: string): 
 function tooMany(): Failed {
   return {
     code: 'sandbox_busy',
-    message: `${MOST_WAITING} calls from this client are already queued, which is the maximum`,
+    message: `${MOST_WAITING} calls from this client are already queued, which is the maximum; try again later`,
     milliseconds: 0,
   }
 }

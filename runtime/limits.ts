@@ -13,7 +13,7 @@ export const LIMITS = {
     default: '5s',
     what: 'maximum time for one sign-in by an authenticator, including waiting',
   },
-  REQUEST_TIME: { kind: 'time', default: '5s', what: 'maximum time for one call of an endpoint, including waiting' },
+  REQUEST_TIME: { kind: 'time', default: '5s', what: 'maximum time for one endpoint call, including waiting' },
   UPLOAD_CHECK_TIME: {
     kind: 'time',
     default: '15s',
@@ -22,27 +22,27 @@ export const LIMITS = {
   ISOLATE_MEMORY: { kind: 'size', default: '64m', what: 'maximum heap size of one isolate' },
   PROCESS_MEMORY: { kind: 'size', default: '384m', what: 'maximum resident memory of one sandbox process' },
   RESULT_SIZE: { kind: 'size', default: '64k', what: 'maximum size of the string that an entry function returns' },
-  REQUEST_BODY: { kind: 'size', default: '1m', what: 'maximum size of the body of a request to an endpoint' },
-  ANSWER_SIZE: { kind: 'size', default: '1m', what: 'maximum size of the body of an endpoint’s response' },
+  REQUEST_BODY: { kind: 'size', default: '1m', what: 'maximum body size of a request to an endpoint' },
+  ANSWER_SIZE: { kind: 'size', default: '1m', what: 'maximum body size of an endpoint’s response' },
   REQUESTS_AT_ONCE: {
     kind: 'count',
     default: '16',
-    what: 'maximum number of concurrent calls of one solution’s endpoints on one host; further calls wait for up to 1 s',
+    what: 'maximum number of concurrent calls to one solution’s endpoints on one host. Further calls wait for up to 1 s',
   },
   REQUESTS_NETWORK: {
     kind: 'count',
     default: '600',
-    what: 'maximum number of requests per minute from one network on one host. Counts requests to endpoints without authentication, and rejected requests to any endpoint',
+    what: 'maximum number of requests per minute from one network on one host. The limit counts requests to endpoints without authentication, and rejected requests to any endpoint',
   },
   JOB_TIME: { kind: 'time', default: '1m', what: 'maximum time for one job run, including waiting' },
-  JOB_DATA: { kind: 'size', default: '64k', what: 'maximum size of the data of one job run, as JSON' },
-  JOBS_WAITING: { kind: 'count', default: '10000', what: 'maximum number of waiting job runs of one solution' },
+  JOB_DATA: { kind: 'size', default: '64k', what: 'maximum size of one job run’s data, as JSON' },
+  JOBS_WAITING: { kind: 'count', default: '10000', what: 'maximum number of queued job runs per solution' },
   JOBS_AT_ONCE: {
     kind: 'count',
     default: '2',
-    what: 'maximum number of concurrent job runs of one solution on one host. For all solutions together, the maximum is the number of CPU cores minus one, but at least one',
+    what: 'maximum number of concurrent job runs per solution on one host. For all solutions together, the maximum is the number of CPU cores minus one, but at least one',
   },
-  JOB_KEPT: { kind: 'time', default: '30d', what: 'how long the record of a job run is kept after the run ended' },
+  JOB_KEPT: { kind: 'time', default: '30d', what: 'how long the record of a job run is kept after the run ends' },
   JOB_KEY: {
     kind: 'time',
     default: '1d',
@@ -51,19 +51,19 @@ export const LIMITS = {
   CALL_REQUESTS: {
     kind: 'count',
     default: '2000',
-    what: 'maximum number of commands and requests to the host in one call',
+    what: 'maximum number of commands and requests that one script call can send to the host',
   },
   ARGUMENT_SIZE: { kind: 'size', default: '256k', what: 'maximum size of the arguments of one command or request' },
-  COMMANDS_SIZE: { kind: 'size', default: '512k', what: 'maximum size of all commands in one call' },
+  COMMANDS_SIZE: { kind: 'size', default: '512k', what: 'maximum total size of all commands in one script call' },
   CLIENT_COMMANDS_SIZE: {
     kind: 'size',
     default: '8m',
-    what: 'maximum size of all commands in one call in a client, including table rows',
+    what: 'maximum total size of all commands in one script call in a client, including table rows',
   },
   LOG_LINES: { kind: 'count', default: '200', what: 'maximum number of log lines that one call can write' },
   LOG_SIZE: { kind: 'size', default: '64k', what: 'maximum size of the log text that one call can write' },
   LISTENERS: { kind: 'count', default: '1000', what: 'maximum number of event listeners in one context' },
-  PERMISSIONS: { kind: 'count', default: '1000', what: 'maximum number of permissions in one sign-in' },
+  PERMISSIONS: { kind: 'count', default: '1000', what: 'maximum number of permissions that one sign-in can grant' },
   PERMISSION_LENGTH: { kind: 'count', default: '200', what: 'maximum number of characters in one permission' },
   EVENT_ARGUMENTS: { kind: 'count', default: '1000', what: 'maximum number of arguments of one fired event' },
   EVENT_DEPTH: { kind: 'count', default: '16', what: 'maximum nesting depth of events that listeners fire' },
@@ -77,29 +77,29 @@ export const LIMITS = {
     what: 'maximum total size of a bundle’s scripts, forms and translations, which are sent to a sandbox process together',
   },
   TEMPLATE_SIZE: { kind: 'size', default: '256k', what: 'maximum size of login.html' },
-  DRAFTS: { kind: 'count', default: '10', what: 'maximum number of drafts of one solution in the workbench' },
+  DRAFTS: { kind: 'count', default: '10', what: 'maximum number of drafts per solution in the workbench' },
   DRAFT_KEPT: { kind: 'time', default: '30d', what: 'how long a draft is kept after its last change' },
   TRIES_AT_ONCE: {
     kind: 'count',
     default: '2',
-    what: 'maximum number of drafts whose scripts run at the same time in the workbench of one host; others wait',
+    what: 'maximum number of drafts that can run scripts at the same time in the workbench on one host; other drafts wait',
   },
-  FORM_BODY: { kind: 'size', default: '64k', what: 'maximum size of the body of a posted form' },
+  FORM_BODY: { kind: 'size', default: '64k', what: 'maximum body size of a posted form' },
   FORM_FIELDS: { kind: 'count', default: '200', what: 'maximum number of fields in a posted form' },
-  JSON_BODY: { kind: 'size', default: '1m', what: 'maximum size of a JSON body sent to the API' },
+  JSON_BODY: { kind: 'size', default: '1m', what: 'maximum size of a JSON request body sent to the API' },
   SESSION_IDLE: { kind: 'time', default: '30m', what: 'time after which a session without requests ends' },
   SESSION_LIFETIME: { kind: 'time', default: '12h', what: 'time after which a session ends, even if it is in use' },
   SESSION_ENDED_KEPT: { kind: 'time', default: '1d', what: 'how long an ended session stays in the database' },
   CLIENT_GRACE: {
     kind: 'time',
     default: '60s',
-    what: 'how long an open client waits for a disconnected browser, such as during a reload',
+    what: 'how long an open client waits for its browser to reconnect, for example during a reload',
   },
   CLIENTS: { kind: 'count', default: '1000', what: 'maximum number of open clients of one solution on one host' },
   CLIENTS_SESSION: {
     kind: 'count',
     default: '30',
-    what: 'maximum number of open clients of one session, such as its tabs',
+    what: 'maximum number of open clients in one session, such as browser tabs',
   },
   CLIENTS_ADDRESS: {
     kind: 'count',
@@ -123,7 +123,7 @@ export const LIMITS = {
   REMEMBER_GRACE: {
     kind: 'time',
     default: '10s',
-    what: 'how long the previous cookie of a remembered login is accepted after each use. Otherwise, two tabs that use the cookie at the same time would look like theft',
+    what: 'how long the previous cookie of a remembered login is accepted after each use. Without this time, two tabs that send the cookie at once would look like cookie theft',
   },
   LOGIN_TOKEN_LIFETIME: {
     kind: 'time',
@@ -157,14 +157,14 @@ export const LIMITS = {
   FACTOR_LOCK: {
     kind: 'count',
     default: '50',
-    what: 'number of wrong codes in a row after which the account’s authenticator app is locked',
+    what: 'number of consecutive wrong codes after which the account’s authenticator app is locked',
   },
   CONFIRMED_FOR: {
     kind: 'time',
     default: '5m',
-    what: 'how long after a confirmation users can change a password or factor, or do an action that a script protects',
+    what: 'how long after confirming their identity users can change a password or second factor, or run an action that a script protects',
   },
-  PASSKEYS_ACCOUNT: { kind: 'count', default: '10', what: 'maximum number of passkeys of one account' },
+  PASSKEYS_ACCOUNT: { kind: 'count', default: '10', what: 'maximum number of passkeys per account' },
   DIRECTORY_CHECK: {
     kind: 'time',
     default: '15m',
@@ -175,22 +175,22 @@ export const LIMITS = {
   TELEMETRY_QUEUE: {
     kind: 'size',
     default: '64m',
-    what: 'maximum size of the telemetry queued in PLATFORM_HOME while its collector is unreachable; metrics, logs and traces can each use one third of it',
+    what: 'maximum size of the telemetry queue in PLATFORM_HOME, which is used while the collector is unreachable. Metrics, logs and traces can each use one third of it',
   },
   QUERY_ROWS: { kind: 'count', default: '10000', what: 'maximum number of rows returned by one database query' },
   QUERY_SIZE: { kind: 'size', default: '1m', what: 'maximum size of the result of one database query, as JSON' },
   QUERY_TIME: { kind: 'time', default: '2s', what: 'maximum time for one database query' },
   EMBEDDED_SIZE: { kind: 'size', default: '100m', what: 'maximum file size of a solution’s embedded database' },
-  FETCH_SIZE: { kind: 'size', default: '1m', what: 'maximum size of the body of one response to plugins.http.fetch' },
+  FETCH_SIZE: { kind: 'size', default: '1m', what: 'maximum body size of one response to plugins.http.fetch' },
   FETCH_TIME: {
     kind: 'time',
     default: '2s',
-    what: 'maximum time for one plugins.http.fetch, from name lookup to the last byte',
+    what: 'maximum time for one plugins.http.fetch call, from DNS lookup to the last byte',
   },
   FETCH_AT_ONCE: {
     kind: 'count',
     default: '16',
-    what: 'maximum number of concurrent plugins.http.fetch calls of one solution; further calls wait',
+    what: 'maximum number of concurrent plugins.http.fetch calls per solution; further calls wait',
   },
   OAUTH_TRANSACTION: {
     kind: 'time',
@@ -200,7 +200,7 @@ export const LIMITS = {
   OAUTH_TIME: {
     kind: 'time',
     default: '5s',
-    what: 'maximum time for one request to a provider, from name lookup to the last byte',
+    what: 'maximum time for one request to a provider, from DNS lookup to the last byte',
   },
   OAUTH_SIZE: { kind: 'size', default: '256k', what: 'maximum size of one response from a provider' },
   OAUTH_CLOCK_SKEW: {
@@ -247,7 +247,7 @@ export function parseQuantity(kind: LimitEntry['kind'], text: string): number | 
 /** Describes the format of a limit's value, for error messages. */
 export function quantityForm(kind: LimitEntry['kind']): string {
   const units = Object.keys(UNITS[kind]).filter((unit) => unit !== '')
-  return units.length === 0 ? 'a whole number' : `a whole number and a unit (${units.join(', ')})`
+  return units.length === 0 ? 'a whole number' : `a whole number followed by a unit (${units.join(', ')})`
 }
 
 /** Returns the default limits, with `overrides` applied. Used by tests and the settings. */

@@ -244,7 +244,7 @@ function endedOnAbort(pending: PendingCall, living: ReadonlySet<Worker>): Promis
 }
 
 function pauseText(seconds: number): string {
-  return `the solution’s sandbox processes were terminated repeatedly, so its scripts are paused for ${seconds} s`
+  return `the solution’s sandbox processes failed repeatedly, so its scripts are paused for ${seconds} s`
 }
 
 /**
@@ -267,5 +267,5 @@ function busy(message: string): Failed {
 }
 
 function quarantined(retryAt: number): Failed {
-  return { ...busy('the solution is paused because its sandbox processes were terminated repeatedly'), retryAt }
+  return { ...busy('the solution is paused because its sandbox processes failed repeatedly'), retryAt }
 }

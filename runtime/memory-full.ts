@@ -1,7 +1,7 @@
 import { PlatformError } from './errors.ts'
 
 /** Why new work is refused, for the solution's author. */
-export const MEMORY_FULL = 'the host has used all its memory (RUNTIME_XMX)'
+export const MEMORY_FULL = 'the host has used all its memory (RUNTIME_XMX); try again later'
 
 /** The value of `Retry-After`, in seconds. Running calls have probably ended by then. */
 const RETRY_AFTER = 5

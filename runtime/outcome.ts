@@ -3,11 +3,11 @@ import type { Json } from './plugin.ts'
 /** The ways in which a script call can fail. The log, the audit log and problem+json use these codes. */
 export const FAILURES = {
   script_error: 'the script threw an error',
-  script_timeout: 'the script ran longer than its limit',
+  script_timeout: 'the script exceeded its time limit',
   script_memory: 'the script exceeded its memory limit',
   script_crashed: 'the sandbox process exited while the script ran',
   script_quota: 'the script exceeded one of its limits',
-  sandbox_busy: 'no sandbox process was free in time',
+  sandbox_busy: 'no sandbox process became available in time',
 } as const
 
 export type Failure = keyof typeof FAILURES

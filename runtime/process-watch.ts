@@ -49,7 +49,7 @@ export function createProcessWatch(process: SandboxProcess, limits: Limits, look
       const used = residentSize(process.pid)
       const allowed = limits.PROCESS_MEMORY
       if (used <= allowed) return null
-      const message = `the sandbox process grew to ${megabytes(used)} MB; at most ${megabytes(allowed)} MB are allowed`
+      const message = `the sandbox process used ${megabytes(used)} MB; PROCESS_MEMORY allows at most ${megabytes(allowed)} MB`
       return { code: 'script_memory', message, limit: { name: 'PROCESS_MEMORY', allowed, used }, milliseconds: 0 }
     },
     isSilent: () => isSilent,

@@ -249,7 +249,7 @@ function wrap(
       // A message from a compromised process must not crash the host.
       const place = (error as Error).stack?.split('\n').find((line) => line.startsWith('    at '))
       process.emitWarning(
-        `a sandbox process was terminated because its message could not be handled (${place?.trim()})`,
+        `the host terminated a sandbox process because it could not handle a message from the process (${place?.trim()})`,
       )
       kill()
     }

@@ -56,7 +56,7 @@ export function takeRequest(
 export function timedOut({ limit, clock }: ServedCall): Failed {
   const { allowed } = clock
   const used = clock.elapsed()
-  const message = `the call took longer than ${allowed} ms and its process was terminated`
+  const message = `the call took longer than ${allowed} ms, so the host terminated its process`
   return { code: 'script_timeout', message, limit: { name: limit, allowed, used }, milliseconds: used }
 }
 

@@ -199,7 +199,7 @@ function reportIssues(issues: readonly z.core.$ZodIssue[], file: string, places:
 function unknownKeyMessage(key: string, path: readonly PropertyKey[]): string {
   const nearest = nearestKey(key, knownKeys(path))
   const where = path.length === 0 ? 'the manifest' : pathName(path)
-  return `${where} has no property "${showName(key)}"${nearest === null ? '' : `; did you mean "${nearest}"?`}`
+  return `${where} has an unknown property "${showName(key)}"${nearest === null ? '' : `; did you mean "${nearest}"?`}`
 }
 
 function invalidMessage(issue: z.core.$ZodIssue): string {

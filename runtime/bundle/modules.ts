@@ -79,7 +79,7 @@ export async function readModules(
       const file = `${folderOf(top.module?.name ?? null)}${MANIFEST}`
       const { places } = top.module ?? main
       const place = found.isFull ? {} : places.text(name)
-      found.fault(file, 'module_missing', `the module "${name}" is not in modules/`, place)
+      found.fault(file, 'module_missing', `"modules" lists "${name}", but there is no folder modules/${name}`, place)
       continue
     }
     // Manifests are parsed in the host, so let its other work run between them, and stop when the list of errors is
@@ -118,19 +118,19 @@ function checkModule({ name, manifest, places }: ReachableModule, found: Finding
   if (manifest === null) return
   const file = `${folderOf(name)}${MANIFEST}`
   if (manifest.name !== name) {
-    const message = `the module in the folder "${name}" must have that name, not "${manifest.name}"`
+    const message = `"name" must be "${name}", the same as the module’s folder, not "${manifest.name}"`
     found.fault(file, 'module_invalid', message, places.value(['name']))
   }
   if (manifest.type === 'solution') {
-    const message = `the module "${name}" must have the type module or authenticator`
+    const message = `"type" of the module "${name}" must be "module" or "authenticator", not "solution"`
     found.fault(file, 'module_invalid', message, places.value(['type']))
   }
   if (manifest.signIn !== null) {
-    const message = `"signIn" of the module "${name}" would have no effect: move it to the solution’s own manifest`
+    const message = `"signIn" has no effect in the module "${name}": move it to the solution’s own manifest`
     found.fault(file, 'module_invalid', message, places.key(['signIn']))
   }
   if (manifest.realm !== 'fresh') {
-    const message = `"realm" of the module "${name}" would have no effect: move it to the solution’s own manifest`
+    const message = `"realm" has no effect in the module "${name}": move it to the solution’s own manifest`
     found.fault(file, 'module_invalid', message, places.key(['realm']))
   }
 }

@@ -47,8 +47,8 @@ async function readContent(entry: SoundEntry, limits: Limits, found: Findings): 
   const limit = limitOf(place, limits)
   if (entry.size > limit) {
     const name = limitNameOf(place)
-    const allowed = name === null ? `at most ${limit} are allowed` : `${name} allows at most ${limit}`
-    found.fault(entry.name, 'too_large', `"${entry.name}" has ${entry.size} bytes; ${allowed}`)
+    const allowed = name === null ? `at most ${limit} bytes are allowed` : `${name} allows at most ${limit}`
+    found.fault(entry.name, 'too_large', `"${entry.name}" is ${entry.size} bytes; ${allowed}`)
     return null
   }
   const unpacked = await unpack(entry)

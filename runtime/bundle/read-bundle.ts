@@ -59,7 +59,7 @@ async function read(
   found: Findings,
 ): Promise<Bundle | null> {
   if (packed.length > limits.BUNDLE_SIZE) {
-    const size = `the bundle has ${packed.length} bytes; BUNDLE_SIZE allows at most ${limits.BUNDLE_SIZE}`
+    const size = `the bundle is ${packed.length} bytes; BUNDLE_SIZE allows at most ${limits.BUNDLE_SIZE}`
     found.fault(WHOLE_BUNDLE, 'too_large', size)
     return null
   }
@@ -125,20 +125,20 @@ function isWorkspace(directory: ZipDirectory, found: Findings): boolean {
 function checkSources({ scripts, formScripts, forms, i18n }: BundleFiles, limits: Limits, found: Findings): void {
   const size = [scripts, formScripts, forms, i18n].flat().reduce((sum, { source }) => sum + source.length, 0)
   if (size <= limits.SOURCES_SIZE) return
-  const message = `scripts, forms and translations have ${size} characters in total; SOURCES_SIZE allows at most ${limits.SOURCES_SIZE}`
+  const message = `the bundle’s scripts, forms and translations have ${size} characters in total; SOURCES_SIZE allows at most ${limits.SOURCES_SIZE}`
   found.fault(WHOLE_BUNDLE, 'too_large', message)
 }
 
 function checkMain(main: ReadManifest, modules: Modules, reached: readonly Part[], found: Findings): void {
   const { manifest, names, places } = main
   if (manifest !== null && manifest.type !== 'solution') {
-    const message = `"type" must be "solution" in the bundle’s own ${MANIFEST}, not "${manifest.type}"`
+    const message = `"type" in the bundle’s ${MANIFEST} must be "solution", not "${manifest.type}"`
     found.fault(MANIFEST, 'manifest_invalid', message, places.value(['type']))
   }
   checkForms(main, modules, reached, found)
   const { loginSolution } = names
   if (loginSolution !== null && !modules.reached.some(({ name }) => name === loginSolution)) {
-    const message = `"loginSolution" names "${loginSolution}", which is not one of the modules`
+    const message = `"loginSolution" names "${loginSolution}", which is not one of the solution’s modules; add it to "modules"`
     found.fault(MANIFEST, 'module_missing', message, places.value(['loginSolution']))
   }
   if (manifest === null) return
@@ -230,7 +230,7 @@ function warnOfUnreached(parts: ReadonlyMap<string | null, Part>, reached: reado
     found.warn(
       name,
       'file_unused',
-      `no manifest names this module in "modules"; ${folderOf(part.module)} is stored but not used`,
+      `no manifest lists this module in "modules", so ${folderOf(part.module)} is not used; list it or remove the folder`,
     )
   }
 }

@@ -4,7 +4,11 @@ import { z } from '../zod.ts'
 // Building blocks of the manifest and form schemas. Error messages continue a sentence: '"title" must be …'.
 
 /** A name that scripts and files may use. */
-export const Identifier = pattern(/^[A-Za-z_$][A-Za-z0-9_$]*$/, 64, 'a name of 1 to 64 letters, digits, "_" and "$"')
+export const Identifier = pattern(
+  /^[A-Za-z_$][A-Za-z0-9_$]*$/,
+  64,
+  'a name of 1 to 64 letters, digits, "_" and "$" that does not start with a digit',
+)
 
 /** A name that is safe as an object key, because no object inherits a property with that name. */
 export const OwnIdentifier = Identifier.refine((name) => !(name in Object.prototype), {

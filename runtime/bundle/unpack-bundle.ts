@@ -29,7 +29,7 @@ export async function unpackBundle(
   if (!found.anyFault) return files
   throw new PlatformError(
     'ERR_BUNDLE_REFUSED',
-    'The stored bundle exceeds the limits of this host. Raise the limits that the errors name, or upload a smaller bundle.',
+    'The stored bundle exceeds the limits of this host. Raise the limits named in the errors, or upload a smaller bundle.',
     {
       faults: found.faults,
     },

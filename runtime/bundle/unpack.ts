@@ -21,7 +21,10 @@ export async function unpack(entry: SoundEntry): Promise<{ content: Uint8Array }
 /** Copy the bytes, so that a cached file does not keep the whole ZIP file in memory. */
 function copyStored(entry: SoundEntry): { content: Uint8Array } | { problem: string } {
   if (entry.packed.length !== entry.size)
-    return { problem: 'has two different sizes in the ZIP file; create the ZIP file again' }
+    return {
+      problem:
+        'is not compressed, but its compressed and uncompressed sizes differ in the ZIP file; create the ZIP file again',
+    }
   return { content: new Uint8Array(entry.packed) }
 }
 
@@ -49,5 +52,5 @@ async function inflate(entry: SoundEntry): Promise<{ content: Uint8Array } | { p
 function problemOf(error: NodeJS.ErrnoException, entry: SoundEntry): string {
   if (error.code === 'ERR_BUFFER_TOO_LARGE')
     return `unpacks to more than the declared ${entry.size} bytes; create the ZIP file again`
-  return `cannot be unpacked: ${error.message}`
+  return `cannot be unpacked (${error.message}); create the ZIP file again`
 }

@@ -47,7 +47,7 @@ export async function readDirectory(zip: Buffer, limits: Limits, found: Findings
   const { entries } = listing
   const unpacked = entries.reduce((sum, { entry }) => sum + entry.uncompressedSize, 0)
   if (unpacked > limits.BUNDLE_UNPACKED) {
-    const message = `the unpacked files have more bytes in total than BUNDLE_UNPACKED allows (${limits.BUNDLE_UNPACKED})`
+    const message = `the unpacked files are ${unpacked} bytes in total; BUNDLE_UNPACKED allows at most ${limits.BUNDLE_UNPACKED}`
     found.fault(WHOLE_BUNDLE, 'too_large', message)
     return null
   }
@@ -91,7 +91,7 @@ async function listEntries(zip: Buffer, limits: Limits, found: Findings): Promis
     // yauzl fails on flag bit 6. For the author, the mistake is the same as with bit 0.
     if (reason.includes('encryption'))
       found.fault(WHOLE_BUNDLE, 'zip_entry_method', 'the ZIP file is encrypted; create it without a password')
-    else found.fault(WHOLE_BUNDLE, 'zip_invalid', `the ZIP file cannot be read: ${showName(reason)}`)
+    else found.fault(WHOLE_BUNDLE, 'zip_invalid', `the ZIP file cannot be read (${showName(reason)}); create it again`)
   }
   return null
 }
@@ -125,7 +125,7 @@ function isSkipped({ name, entry }: ListedEntry, found: Findings): boolean {
     found.fault(
       showName(name),
       'zip_entry_kind',
-      `the ZIP entry for the folder "${showName(name)}" must be empty, but has content`,
+      `the ZIP entry for the folder "${showName(name)}" must be empty, but has content; create the ZIP file again`,
     )
   }
   return true
@@ -146,15 +146,16 @@ function checkEntry(listed: ListedEntry, found: Findings): void {
 function problemOfKind(entry: Entry): string | null {
   const type = (entry.externalFileAttributes >>> 16) & FILE_TYPE_BITS
   const isDosFolder = entry.versionMadeBy >> 8 === 0 && (entry.externalFileAttributes & DOS_FOLDER) !== 0
-  if (type === 0o120000) return 'is a symbolic link; only regular files are allowed'
-  if ((type !== 0 && type !== REGULAR_FILE) || isDosFolder) return 'is not a regular file'
+  if (type === 0o120000) return 'is a symbolic link; replace it with a copy of the file'
+  if ((type !== 0 && type !== REGULAR_FILE) || isDosFolder)
+    return 'is not a regular file; only regular files are allowed'
   return null
 }
 
 function problemOfMethod(entry: Entry): string | null {
-  if ((entry.generalPurposeBitFlag & 0b1) !== 0) return 'is encrypted'
+  if ((entry.generalPurposeBitFlag & 0b1) !== 0) return 'is encrypted; create the ZIP file without a password'
   if ((entry.generalPurposeBitFlag & REFUSED_FLAGS) !== 0)
-    return 'is encrypted or contains patch data, which is not supported'
+    return 'is encrypted or contains patch data; create the ZIP file without encryption and patches'
   if (entry.compressionMethod !== 0 && entry.compressionMethod !== 8) {
     return `uses the compression method ${entry.compressionMethod}; only 0 (stored) and 8 (deflated) are supported`
   }
@@ -179,11 +180,11 @@ function refuseDuplicates(entries: readonly ListedEntry[], found: Findings): voi
     const other = byKey.get(key)
     if (other !== undefined) {
       listed.refused = other.refused = true
-      found.fault(
-        shown,
-        'name_duplicate',
-        `"${shown}" and "${showName(other.name)}" are the same name when case is ignored; rename or remove one`,
-      )
+      const message =
+        listed.name === other.name
+          ? `"${shown}" is in the ZIP file twice; remove one of the two files`
+          : `"${shown}" and "${showName(other.name)}" differ only in case or Unicode normalization; rename or remove one`
+      found.fault(shown, 'name_duplicate', message)
     } else if (folders.has(key)) {
       listed.refused = true
       found.fault(shown, 'name_duplicate', `"${shown}" is both a file and a folder; rename one`)

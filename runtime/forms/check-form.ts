@@ -75,7 +75,7 @@ function unknownKeyMessage(key: string, path: readonly PropertyKey[], form: unkn
   if (types.length > 0)
     return `${where} is of type ${type}, which has no "${showName(key)}"; these types have it: ${types.join(', ')}`
   const nearest = nearestKey(key, formKeys(path, form))
-  return `${where} has no property "${showName(key)}"${nearest === null ? '' : `; did you mean "${nearest}"?`}`
+  return `${where} has an unknown property "${showName(key)}"${nearest === null ? '' : `; did you mean "${nearest}"?`}`
 }
 
 function invalidMessage(issue: z.core.$ZodIssue, form: unknown): string {

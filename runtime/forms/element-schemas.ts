@@ -36,7 +36,7 @@ export const ShownText = text(2000)
 export const Handler = pattern(
   /^[A-Za-z_$][A-Za-z0-9_$]*$/,
   64,
-  'the name of a function in the form’s script: 1 to 64 letters, digits, "_" and "$"',
+  'the name of a function in the form’s script: 1 to 64 letters, digits, "_" and "$", not starting with a digit',
 ).optional()
 
 export const Permission = PermissionName.optional().meta({
@@ -54,7 +54,8 @@ export function element<Type extends string, Shape extends z.ZodRawShape>(type: 
         type: z.literal(type).meta({ title: 'Type', description: what }),
         name: OwnIdentifier.meta({
           title: 'Name',
-          description: 'A name that no other element or tab in the form has. Scripts use forms.<form>.elements.<name>.',
+          description:
+            'A name that is unique among the form’s elements and tabs. Scripts use forms.<form>.elements.<name>.',
         }),
         label: ShownText.optional().meta({
           title: 'Label',
@@ -84,11 +85,11 @@ function input<Type extends string, Shape extends z.ZodRawShape>(type: Type, wha
     }),
     onElementFocusGained: Handler.meta({
       title: 'On focus gained',
-      description: 'Function (event) that is called when the element gets the focus.',
+      description: 'Function (event) that is called when the element gains focus.',
     }),
     onElementFocusLost: Handler.meta({
       title: 'On focus lost',
-      description: 'Function (event) that is called when the element loses the focus.',
+      description: 'Function (event) that is called when the element loses focus.',
     }),
     ...shape,
   })
@@ -145,7 +146,9 @@ const Decimal = z.number({ error: 'must be a number' })
 const Day = z.iso.date({ error: 'must be a date in the format YYYY-MM-DD' })
 
 const NUMBER_FORMAT = {
-  decimals: whole(0, 10).optional().meta({ title: 'Decimals', description: 'Digits after the decimal separator.' }),
+  decimals: whole(0, 10)
+    .optional()
+    .meta({ title: 'Decimals', description: 'The number of digits after the decimal separator.' }),
   currency: pattern(/^[A-Z]{3}$/, 3, 'an ISO 4217 currency code such as EUR')
     .optional()
     .meta({ title: 'Currency', description: 'An ISO 4217 code, such as EUR.' }),
@@ -161,7 +164,7 @@ const Option = z
     },
     { error: orUnknownKey('must be an object with value and label') },
   )
-  .meta({ title: 'Option', description: 'One of the values that can be chosen.' })
+  .meta({ title: 'Option', description: 'An option that users can choose.' })
 
 const CHOICE = {
   options: list(Option, MAX_OPTIONS)
@@ -185,14 +188,14 @@ const BadgeSchema = z
     },
     { error: orUnknownKey('must be an object with value and label') },
   )
-  .meta({ title: 'Badge', description: 'The badge that is shown for one value in the column.' })
+  .meta({ title: 'Badge', description: 'A badge that replaces one of the column’s values.' })
 
 const TableColumn = z
   .strictObject(
     {
       name: OwnIdentifier.meta({
         title: 'Name',
-        description: 'The key of the column’s cell in each row; unique in the table.',
+        description: 'The key under which each row stores its cell for this column; unique in the table.',
       }),
       label: ShownText.optional().meta({
         title: 'Label',
@@ -215,7 +218,7 @@ const TableColumn = z
         .meta({
           title: 'Line',
           description:
-            'In narrow windows: the line of the row (1 or 2) on which the cell is shown, without the column’s label.',
+            'For narrow windows: the line (1 or 2) of the table row on which the cell is shown, without the column’s label.',
         }),
     },
     { error: orUnknownKey('must be an object with name') },
@@ -233,9 +236,9 @@ const Row = z
     description: 'A row of a table: its id, and its cells by column name.',
   }) as unknown as z.ZodType<TableRow>
 
-const Label = element('label', 'Static text. Its label is the text.', {})
+const Label = element('label', 'Static text. The label is the text that is shown.', {})
 
-const Heading = element('heading', 'A heading. Its label is the text.', {
+const Heading = element('heading', 'A heading. The label is the text that is shown.', {
   level: z
     .union([z.literal(2), z.literal(3), z.literal(4)], { error: 'must be 2, 3 or 4' })
     .default(2)
@@ -285,24 +288,24 @@ const Image = element('image', 'An image from the solution’s media.', {
   src: pattern(
     /^(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+)*$/,
     240,
-    'a path below media/ such as "logo.svg"',
-  ).meta({ title: 'Source', description: 'The file’s path below media/, such as "logo.svg".' }),
+    'a path in media/, such as "logo.svg"',
+  ).meta({ title: 'Source', description: 'The file’s path, relative to media/, such as "logo.svg".' }),
   alt: z
     .union([z.literal(''), ShownText], { error: 'must be a string; empty if the image is decorative' })
     .meta({ title: 'Alternative text', description: 'A description of the image; empty if it is decorative.' }),
 })
 
-const Text = textInput('text', 'A line of text.', LINE, { value: OneLine }).superRefine(checkLength)
+const Text = textInput('text', 'An input for one line of text.', LINE, { value: OneLine }).superRefine(checkLength)
 const Password = textInput(
   'password',
   'An input for a secret, which is not shown while the user types. It has no initial value.',
   LINE,
   {},
 )
-const Email = textInput('email', 'An email address.', LINE, { value: OneLine }).superRefine(checkLength)
+const Email = textInput('email', 'An input for an email address.', LINE, { value: OneLine }).superRefine(checkLength)
 const Textarea = textInput(
   'textarea',
-  'A multi-line text.',
+  'An input for several lines of text.',
   { usual: 10_000, most: 100_000 },
   {
     value: Lines,
@@ -310,7 +313,7 @@ const Textarea = textInput(
   },
 ).superRefine(checkLength)
 
-const Numeral = input('number', 'A number, shown in the user’s locale.', {
+const Numeral = input('number', 'An input for a number, which is formatted for the user’s locale.', {
   min: Decimal.optional().meta({ title: 'Minimum', description: 'The smallest allowed value.' }),
   max: Decimal.optional().meta({ title: 'Maximum', description: 'The largest allowed value.' }),
   step: z
@@ -331,17 +334,21 @@ const Numeral = input('number', 'A number, shown in the user’s locale.', {
   value: Decimal.optional().meta({ title: 'Value', description: 'The initial value.' }),
 }).superRefine(checkRange)
 
-const DateInput = input('date', 'A date in the format YYYY-MM-DD, shown in the user’s locale.', {
-  min: Day.optional().meta({ title: 'Minimum', description: 'The earliest allowed day.' }),
-  max: Day.optional().meta({ title: 'Maximum', description: 'The latest allowed day.' }),
-  value: Day.optional().meta({ title: 'Value', description: 'The initial value.' }),
-}).superRefine(checkRange)
+const DateInput = input(
+  'date',
+  'An input for a date. Users see the date in the format of their locale; its value has the format YYYY-MM-DD.',
+  {
+    min: Day.optional().meta({ title: 'Minimum', description: 'The earliest allowed day.' }),
+    max: Day.optional().meta({ title: 'Maximum', description: 'The latest allowed day.' }),
+    value: Day.optional().meta({ title: 'Value', description: 'The initial value.' }),
+  },
+).superRefine(checkRange)
 
 const Checkbox = input('checkbox', 'A choice between yes and no.', {
-  value: whether(false, 'Value', 'Whether it is initially selected.'),
+  value: whether(false, 'Value', 'Whether the checkbox is initially selected.'),
 })
 
-const Select = input('select', 'One of several values, in a drop-down list.', {
+const Select = input('select', 'A choice of one option from a drop-down list.', {
   ...CHOICE,
   placeholder: ShownText.optional().meta({
     title: 'Placeholder',
@@ -349,17 +356,17 @@ const Select = input('select', 'One of several values, in a drop-down list.', {
   }),
 }).superRefine(checkChoice)
 
-const Radio = input('radio', 'One of several values, all visible.', CHOICE).superRefine(checkChoice)
+const Radio = input('radio', 'A choice of one option; all options are visible.', CHOICE).superRefine(checkChoice)
 
 const Table = element('table', 'A table whose rows can be sorted, selected and opened. Its label is the caption.', {
   columns: list(TableColumn, MAX_TABLE_COLUMNS)
     .min(1, { error: 'must have at least one column' })
     .meta({ title: 'Columns', description: 'The table’s columns.' }),
-  pageSize: whole(1, 200).default(20).meta({ title: 'Page size', description: 'Rows per page.' }),
+  pageSize: whole(1, 200).default(20).meta({ title: 'Page size', description: 'The number of rows per page.' }),
   selection: z
     .enum(['none', 'single', 'multiple'], { error: 'must be one of none, single, multiple' })
     .default('none')
-    .meta({ title: 'Selection', description: 'How many rows can be selected.' }),
+    .meta({ title: 'Selection', description: 'Whether users can select no rows, one row or several rows.' }),
   value: list(Row, MAX_TABLE_ROWS)
     .default([])
     .meta({ title: 'Rows', description: 'The initial rows; usually a script sets them.' }),

@@ -75,7 +75,7 @@ export function checkReferences(
   for (const name of form.saves === undefined ? OWN_NAMES : [...OWN_NAMES, 'unsaved']) {
     if (!functions?.has(name)) continue
     const which = name === 'unsaved' ? 'a form with "saves"' : 'every form'
-    const message = `the function "${name}" cannot be called through the form, because ${which} has a built-in "${name}"; rename it`
+    const message = `the function "${name}" cannot be called through the form, because ${which} has a built-in "${name}"; rename the function`
     found.warn(surroundings.script, 'form_function_hidden', message)
   }
   return isSound
@@ -105,7 +105,7 @@ export function checkReferences(
     if (text === undefined || !text.startsWith('i18n:')) return
     const key = text.slice('i18n:'.length)
     if (texts.has(key) || key.startsWith(PLATFORM_KEYS) || isKnown(text)) return
-    const message = `the key "${showName(key)}" is not in any of the tables in i18n/`
+    const message = `no file in i18n/ contains the key "${showName(key)}"`
     found.warn(file, 'form_text_missing', message, placeOfText(text))
   }
 

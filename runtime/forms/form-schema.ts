@@ -17,7 +17,7 @@ const Column = z
     {
       width: whole(1, ROW_WIDTH).optional().meta({
         title: 'Width',
-        description: 'The width in twelfths of the row; columns without a width share the rest.',
+        description: 'The width in twelfths of the row; columns without a width share the remaining width.',
       }),
       get elements(): z.ZodType<readonly ElementDefinition[]> {
         return list(ElementSchema, MAX_ELEMENTS)
@@ -58,7 +58,10 @@ const Panel = element('panel', 'A group of elements. Its label is its heading.',
 const Tab = z
   .strictObject(
     {
-      name: OwnIdentifier.meta({ title: 'Name', description: 'A name that no other element or tab in the form has.' }),
+      name: OwnIdentifier.meta({
+        title: 'Name',
+        description: 'A name that is unique among the form’s elements and tabs.',
+      }),
       label: ShownText.meta({
         title: 'Label',
         description: 'The name shown on the tab: text, or "i18n:" followed by a key.',
@@ -76,7 +79,7 @@ const Tabs = element('tabs', 'Several layouts in the same place. Only one of the
     .meta({ title: 'Tabs', description: 'The tabs, in display order.' }),
   value: OwnIdentifier.optional().meta({
     title: 'Value',
-    description: 'The name of the tab that is initially open. Default: the first one.',
+    description: 'The name of the tab that is initially open. Default: the first tab.',
   }),
 })
   .superRefine(({ tabs, value }, found) => {

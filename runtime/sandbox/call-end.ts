@@ -142,7 +142,7 @@ export function isLoadFault(value: unknown): value is LoadFault {
  */
 export function loadTimedOut(limits: Limits, file: string, error: unknown, files: ReadonlySet<string>): LoadFault {
   const position = cutOffAt(error, files)
-  const message = `the top-level code of the scripts ran longer than ${limits.LOAD_TIME} ms`
+  const message = `the top-level code of the scripts ran longer than ${limits.LOAD_TIME} ms (LOAD_TIME)`
   return { code: 'script_timeout', message, ...(position ?? { file }) }
 }
 

@@ -30,11 +30,8 @@ export function createClientSteps({ isolate, limits, files, calls, sweeper, isDe
     const call = calls.begin(client, id, what.timeLimit, limits[what.timeLimit] as number)
     const isOwn = OWN_ENTRY.test(what.entry)
     if (client.loaded === null || !(isOwn || ENTRY.test(what.entry))) {
-      calls.end(
-        client,
-        call,
-        brokenOff(new TypeError('the scripts are not loaded, or the function’s name is invalid'), 0),
-      )
+      const message = client.loaded === null ? 'the scripts are not loaded' : 'the function’s name is invalid'
+      calls.end(client, call, brokenOff(new TypeError(message), 0))
       return
     }
     const { finders: known, context } = client.loaded

@@ -46,7 +46,9 @@ export function createCommands(
 
   function command({ name, path }: Binding, method: string, args: readonly unknown[]): void {
     if (!state.running)
-      throw new SafeError(`${path}.${method} works only in a call such as onSolutionOpen, not while scripts load`)
+      throw new SafeError(
+        `${path}.${method} can be used only in a function such as onSolutionOpen, not while scripts load`,
+      )
     needAllowed(`${name}.${method}`, `${path}.${method}`)
     countHostCall()
     const allowed = limits[commandsLimit] as number
@@ -58,7 +60,9 @@ export function createCommands(
   function request({ name, path }: Binding, method: string, args: readonly unknown[]): Promise<unknown> {
     return new SafePromise((resolve, reject) => {
       if (!state.running)
-        throw new SafeError(`${path}.${method} works only in a call such as onSolutionOpen, not while scripts load`)
+        throw new SafeError(
+          `${path}.${method} can be used only in a function such as onSolutionOpen, not while scripts load`,
+        )
       countHostCall()
       const id = ++requestIds
       const text = `{"id":${id},"plugin":${stringify(name)},"method":${stringify(method)},"args":${encodeArgs(args)}}`

@@ -10,7 +10,9 @@ export function createEncode(limits: Limits, quotaError: QuotaError) {
     if (typeof value === 'number') return spend(isFiniteNumber(value) ? `${value}` : 'null', budget)
     if (value === null || value === undefined || typeof value === 'boolean') return spend(`${value ?? null}`, budget)
     if (typeof value !== 'object')
-      throw new SafeTypeError(`the data contains a ${typeof value}, which is not plain data`)
+      throw new SafeTypeError(
+        `the data contains a ${typeof value}; use only strings, numbers, booleans, null, arrays and objects`,
+      )
     if (depth === 0) throw new SafeRangeError('the data is nested more than 16 levels deep')
     return isArray(value) ? encodeArray(value, depth, budget) : encodeObject(value, depth, budget)
   }

@@ -198,7 +198,7 @@ async function serve(served: SandboxSolution): Promise<Clients> {
 /** Imports this on demand: a process that serves logins has no clients. */
 async function clientsOf(served: SandboxSolution): Promise<Clients> {
   const { createClients } = await import('./clients.ts')
-  if (prepared === null) throw new TypeError('the sandbox process got a request before its `prepare` message')
+  if (prepared === null) throw new TypeError('the sandbox process received a request before its `prepare` message')
   const events = {
     ...sharedEvents,
     started: (id: number) => send({ kind: 'started', id }),
@@ -233,7 +233,7 @@ function load(message: Extract<ToSandbox, { kind: 'load' }>): void {
 /** Imports the module on demand, because only a process that is debugged needs it and its dependencies. */
 async function startDebugging(): Promise<Debugging> {
   const { createDebugging } = await import('./debugging.ts')
-  if (prepared === null) throw new TypeError('the sandbox process got a request before its `prepare` message')
+  if (prepared === null) throw new TypeError('the sandbox process received a request before its `prepare` message')
   return createDebugging(prepared, {
     inspected: (session, message) => send({ kind: 'inspected', session, message }),
     detached: (session) => send({ kind: 'detached', session }),
@@ -245,7 +245,7 @@ async function loadDebugged(served: SandboxSolution): Promise<DebuggedLogins> {
   const { createDebuggedLogins } = await import('./debugged-logins.ts')
   getUuidsReady(served)
   const { inspectorOf } = await debugging
-  if (prepared === null) throw new TypeError('the sandbox process got a request before its `prepare` message')
+  if (prepared === null) throw new TypeError('the sandbox process received a request before its `prepare` message')
   const created = createDebuggedLogins(prepared, served, inspectorOf, {
     ...sharedEvents,
     ended,

@@ -45,7 +45,10 @@ function findThis(node: AnyNode, path: Path, constructed: ReadonlySet<string>, r
   }
   if (use === 'passed' && how !== 'called') return
   if (use === 'test')
-    report(node, `scripts are strict in the hardened realm, so this test of "this" works differently: ${ADVICE}`)
+    report(
+      node,
+      `scripts run in strict mode in the hardened realm, so this test of "this" works differently: ${ADVICE}`,
+    )
   else if (how === 'called' || (how === 'constant' && use === 'member')) report(node, `${NO_THIS}: ${ADVICE}`)
   else if (use === 'value' && how !== 'method' && how !== 'constructor') report(node, `${NO_THIS}: ${ADVICE}`)
 }

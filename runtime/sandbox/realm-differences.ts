@@ -52,7 +52,7 @@ export function findDifferences(source: string, declared: ReadonlySet<string>): 
   const freeNodes = new Set<unknown>(free.map(({ identifier }) => identifier))
   for (const { name, line, column } of own) {
     if (!RESERVED_GLOBALS.has(name)) continue
-    const message = `"${name}" is a global of the platform, which scripts can't declare in the hardened realm: rename it`
+    const message = `"${name}" is a platform global, so scripts can't declare it in the hardened realm: rename it`
     found.push({ line, column, message })
   }
   findFreeNames(free, declared, report)
@@ -75,7 +75,7 @@ function strictFault(source: string): Difference | null {
     return {
       line,
       column: Math.max(0, line === 1 ? column - STRICT.length : column) + 1,
-      message: `scripts in the hardened realm are always strict, as with "use strict": ${reason}`,
+      message: `scripts in the hardened realm run in strict mode: ${reason}`,
     }
   }
 }
@@ -90,10 +90,13 @@ function findFreeNames(free: readonly Reference[], declared: ReadonlySet<string>
     else if (RESERVED_GLOBALS.has(name)) {
       report(
         node,
-        `"${name}" is a global of the platform, which scripts can't replace in the hardened realm: use another name`,
+        `"${name}" is a platform global, so scripts can't replace it in the hardened realm: use another name`,
       )
     } else {
-      report(node, `"${name}" is not declared, so this is an error in the hardened realm: declare it with var or let`)
+      report(
+        node,
+        `"${name}" is not declared, so assigning to it is an error in the hardened realm: declare it with var or let`,
+      )
     }
   }
 }
@@ -143,7 +146,7 @@ function reportChange(target: AnyNode, free: ReadonlySet<unknown>, report: Repor
   if (!FROZEN_GLOBALS.has(root) && !RESERVED_GLOBALS.has(path)) return
   report(
     target,
-    `"${path}" can't be changed in the hardened realm, because sign-ins share it: use your own function or variable`,
+    `"${path}" can't be changed in the hardened realm, because all sign-ins share it: use your own function or variable`,
   )
 }
 

@@ -11,7 +11,7 @@ type Script = { readonly file: string; readonly source: string }
 export const REPLACED_NAMES: Readonly<Record<string, string>> = {
   databaseManager: 'await plugins.database.query(name, sql, parameters)',
   datasources: 'await plugins.database.query(name, sql, parameters)',
-  foundset: 'plugins.database.query, and assign its rows to the rows of a table element',
+  foundset: 'plugins.database.query, and assign the rows that it returns to a table element',
   controller: 'this.title, application.showForm(name) or the form’s elements',
   currentcontroller: 'application.showForm(name)',
   elements: 'this.elements, or forms.<name>.elements elsewhere',

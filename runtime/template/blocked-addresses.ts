@@ -17,7 +17,7 @@ const ALWAYS: Rule = {
   blocks: (address) => address.trim() !== '',
   advice: 'remove the element, or link to the URL with <a>',
 }
-const MANIFEST: Rule = { blocks: () => true, advice: 'remove it' }
+const MANIFEST: Rule = { blocks: () => true, advice: 'remove the element' }
 const PING: Rule = { blocks: () => true, advice: 'remove the attribute' }
 const BASE: Rule = { blocks: () => true, advice: 'remove the element and write each URL in full' }
 const FORM: Rule = { blocks: isElsewhere, advice: 'post to this server only, or use a link' }

@@ -30,7 +30,7 @@ export function compileTemplate(
   const missing = missingEssentials(findLoginForm(stable))
   const formAt = findLoginForm(authored).form?.sourceCodeLocation?.startOffset ?? null
   for (const what of missing)
-    warnings.add('template_replaced', replacedMessage(`the page does not have ${what}`), formAt)
+    warnings.add('template_replaced', replacedMessage(`the page does not have ${what}; add it`), formAt)
   if (missing.length > 0) return { template: null, warnings: warnings.listed() }
   const template = writeParts(stable, '', new TemplateWarnings(file, '', 0))
   if (isWithinBounds(template)) return { template, warnings: warnings.listed() }

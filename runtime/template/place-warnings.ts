@@ -45,7 +45,7 @@ export class PlaceWarnings {
       element === this.login.form ? name === 'action' : this.login.owned.has(element) && name === 'formaction'
     if (!sendsLogin) return blockedAddress(element, name, value)
     if (/^(?:\.\/)?(?:index\.html)?(?:[?#]|$)/.test(value.trim())) return null
-    return `the login form is always sent to its own page, so ${quoteText(value)} is ignored; remove the ${name}`
+    return `the login form is always sent to its own page, so ${quoteText(value)} is ignored; remove the ${name} attribute`
   }
 
   private warnPlace(place: AttributePlace, value: string, span: Span): void {

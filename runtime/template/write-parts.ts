@@ -28,7 +28,7 @@ import type { TemplateWarnings } from './template-warnings.ts'
 const SENDS_ELSEWHERE: ReadonlySet<string> = new Set(['formaction', 'formmethod', 'formtarget', 'formenctype'])
 
 const CODE_ADVICE =
-  'in a script, a value can only be inserted into a string literal, but not right after an escape sequence; put the placeholder between quotes'
+  'in a script, values can be inserted only into string literals, and not right after an escape sequence; put the placeholder in quotes'
 const DATA_ADVICE = 'values cannot be inserted into a script of this type; use type="application/json"'
 
 /** Writes one document as parts and warns about what the author should change. */
@@ -237,7 +237,7 @@ class PartsWriter implements DocumentWriter {
    * one.
    */
   private emptyRawText(element: Tree.Element, node: Tree.TextNode): void {
-    const advice = `without the placeholder, <${element.tagName}> would end elsewhere, so the whole element stays empty; move the placeholder out of it`
+    const advice = `removing the placeholder would change where <${element.tagName}> ends, so the whole element stays empty; move the placeholder out of it`
     this.warn.emptied(node, findPlaceholders(node.value), advice)
   }
 

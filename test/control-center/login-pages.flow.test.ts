@@ -110,7 +110,10 @@ describe('a design', () => {
     [{ logo: `${PIXEL}" onerror="x` }, 'a PNG, JPEG or WebP image'],
     [{ fields: [{ name: 'custom_"><b', type: 'text', labels: { default: 'x' } }] }, 'must be custom_'],
     [{ fields: [{ name: 'password', type: 'text', labels: { default: 'x' } }] }, 'must be custom_'],
-    [{ fields: [{ name: 'custom_a', type: 'select', labels: { default: 'x' } }] }, 'must contain an option if the type is "select"'],
+    [
+      { fields: [{ name: 'custom_a', type: 'select', labels: { default: 'x' } }] },
+      'must contain an option if the type is "select"',
+    ],
     [
       {
         fields: [

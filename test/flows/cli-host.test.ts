@@ -484,7 +484,7 @@ test('doctor: if a host can start, every line is ok; otherwise doctor says what 
     [
       'error  settings                 PORT must be a port from 0 to 65535 (0 for any free port), but is "http"',
       '       → Correct the environment variable. docs/reference/settings.md lists all of them.',
-      'error  settings                 CALL_TIME must be a whole number and a unit (ms, s, m, h, d), but is "soon"',
+      'error  settings                 CALL_TIME must be a whole number followed by a unit (ms, s, m, h, d), but is "soon"',
       '       → Correct the environment variable. docs/reference/settings.md lists all of them.',
       '',
       '2 problems found. Next: follow the advice after "→", then run solhost doctor',

@@ -61,7 +61,9 @@ Next: fix the problems above, then run solhost check .
 test('check: an endless script is stopped, and reported at its loop with the limit that it exceeded', async () => {
   const { code, out } = await check({ 'globals.js': 'let count = 0\nwhile (true) count++\n' })
   expect(code).toBe(3)
-  expect(out).toBe(`globals.js:2:1  error script_timeout  the top-level code of the scripts ran longer than 1000 ms
+  expect(
+    out,
+  ).toBe(`globals.js:2:1  error script_timeout  the top-level code of the scripts ran longer than 1000 ms (LOAD_TIME)
     2 │ while (true) count++
       │ ^
     → End the loop, or move the work into a function: the scripts must load within one second.
@@ -77,10 +79,12 @@ test('check: a script that cannot be interrupted, or uses too much memory, is re
   const manifest = '{ "name": "crm", "version": "1.0.0", "authenticator": "AUTHENTICATOR", "modules": ["auth"] }'
   const first = async (files: Record<string, string>) => (await check(files)).out.split('\n')[0]
   const main = { 'globals.js': 'const one = 1\n', 'scopes/rates.js': native }
-  expect(await first(main)).toBe('scopes/rates.js  error script_timeout  the script could not be loaded within 1000 ms')
+  expect(await first(main)).toBe(
+    'scopes/rates.js  error script_timeout  the script could not be loaded within 1000 ms (LOAD_TIME)',
+  )
   const login = { ...auth, 'solution.json': manifest, 'modules/auth/globals.js': native }
   expect(await first(login)).toBe(
-    'modules/auth/globals.js  error script_timeout  the script could not be loaded within 1000 ms',
+    'modules/auth/globals.js  error script_timeout  the script could not be loaded within 1000 ms (LOAD_TIME)',
   )
   const hungry = {
     'globals.js': 'const one = 1\n',
@@ -97,7 +101,7 @@ test('check: an unknown key in the manifest or a form is reported with the close
   expect([ofManifest.code, ofManifest.out.split('\n').slice(0, 5)]).toEqual([
     3,
     [
-      'solution.json:4:3  error manifest_unknown_key  the manifest has no property "autenticator"; did you mean "authenticator"?',
+      'solution.json:4:3  error manifest_unknown_key  the manifest has an unknown property "autenticator"; did you mean "authenticator"?',
       '    4 │   "autenticator": "NONE"',
       '      │   ^',
       '    → Fix the name of the property, or remove it.',
@@ -106,7 +110,7 @@ test('check: an unknown key in the manifest or a form is reported with the close
   ])
   const ofForm = await check({ 'forms/main.json': form })
   expect(ofForm.out.split('\n').slice(0, 4)).toEqual([
-    'forms/main.json:3:39  error form_unknown_key  "layout.0.columns.0.elements.0" (go) has no property "onActoin"; did you mean "onAction"?',
+    'forms/main.json:3:39  error form_unknown_key  "layout.0.columns.0.elements.0" (go) has an unknown property "onActoin"; did you mean "onAction"?',
     '    3 │     { "type": "button", "name": "go", "onActoin": "go" }',
     '      │                                       ^',
     '    → Fix the name of the property, or remove it.',
@@ -120,7 +124,7 @@ test('check: errors in several files are listed together, each with its position
   })
   expect(out.split('\n').filter((line) => line.includes('  error '))).toEqual([
     'solution.json:1:29  error manifest_invalid  "version" must be a semantic version such as 1.0.0, not "1"',
-    'solution.json:1:67  error module_missing  the module "sale" is not in modules/',
+    'solution.json:1:67  error module_missing  "modules" lists "sale", but there is no folder modules/sale',
     'solution.json:1:47  error form_missing  forms/mian.json is not in the solution or its modules; did you mean "main"?',
   ])
 })
@@ -140,7 +144,7 @@ test('check: a login page without a password field causes a warning at its form,
   expect(warned).toEqual({
     code: 0,
     err: '',
-    out: `media/login.html:3:1  warning template_replaced  the default login page is shown instead of this page: the page does not have an input with name="password" in the login form
+    out: `media/login.html:3:1  warning template_replaced  the default login page is shown instead of this page: the page does not have an input with name="password" in the login form; add it
     3 │ <form name="login_form" method="post" accept-charset="UTF-8" role="form">
       │ ^
     → Add the missing part; "solhost login-template" writes a complete page.

@@ -164,7 +164,7 @@ test('docs, getOAuthConfig: it returns the tenant’s provider, none for an unkn
   expect(statuses).toEqual([503, 503, 503, 503])
   const log = (await logOf(host, 'crm')).map(({ code, message }) => `${code} ${message}`).join('\n')
   expect(log).toContain('oauth_configuration getOAuthConfig returned null')
-  expect(log).toContain('the URL needs a tenant: index.html?tenant=acme')
+  expect(log).toContain('the URL must contain a tenant: index.html?tenant=acme')
   expect(log).toContain('the tenant may have letters, digits')
 })
 

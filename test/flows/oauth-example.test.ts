@@ -60,7 +60,7 @@ test('many-providers: a missing, unknown or malformed tenant shows a message, an
     items: { message: string }[]
   }
   const log = items.map(({ message }) => message).join('\n')
-  expect(log).toContain('the URL needs a tenant, such as index.html?tenant=north')
+  expect(log).toContain('the URL must contain a tenant, such as index.html?tenant=north')
   expect(log).toContain('only letters, digits, underscores and hyphens')
   expect(log).toContain('no configuration matches the query parameters')
 })

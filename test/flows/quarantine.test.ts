@@ -75,7 +75,7 @@ test('a client of a paused solution says that it is not working, and the solutio
   expect(items.filter(({ code }) => code === 'script_timeout')).toHaveLength(3)
   expect(items.at(-1)).toMatchObject({
     code: 'sandbox_busy',
-    message: expect.stringContaining('new clients of the solution are blocked'),
+    message: expect.stringContaining('new clients of this solution are blocked'),
   })
   expect((await ask(`${host.url}/admin/api/solutions/loops`, { headers })).json()).toMatchObject({
     state: 'quarantined',
@@ -94,7 +94,9 @@ test('a client process that exceeds its memory limit is reported as script_memor
     items: { code: string; message: string }[]
   }
   expect(log.items.at(-1)?.code).toBe('script_memory')
-  expect(log.items.at(-1)?.message).toMatch(/150 MB are allowed \(limit PROCESS_MEMORY: 157286400; used: \d{9}\)$/)
+  expect(log.items.at(-1)?.message).toMatch(
+    /PROCESS_MEMORY allows at most 150 MB \(limit PROCESS_MEMORY: 157286400; used: \d{9}\)$/,
+  )
 })
 
 test('a login process that exceeds its memory limit is reported as script_memory, and the sign-in fails', async () => {

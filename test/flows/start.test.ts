@@ -218,7 +218,7 @@ test('invalid settings prevent startup, with one line per error', async () => {
     '  PORT must be a port from 0 to 65535 (0 for any free port), but is "http"',
     '  SOLUTION_ORIGIN must be an origin whose host name starts with "{name}.", such as https://{name}.apps.example.org, but is "https://example.org"',
     '  PLATFORM_KEY must be at least 32 characters, but has 5 characters',
-    '  CALL_TIME must be a whole number and a unit (ms, s, m, h, d), but is "soon"',
+    '  CALL_TIME must be a whole number followed by a unit (ms, s, m, h, d), but is "soon"',
     '  CERTIFICATE_NAME is set to "x.p12", which does not exist: /usr/local/platform-certificate/x.p12. Put the file into the folder CERTIFICATE_FOLDER. In a container, mount that folder.',
   ])
 })

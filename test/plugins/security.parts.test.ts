@@ -117,7 +117,8 @@ test('security: while scripts are loading, login and effects are unavailable, an
   const { failure } = await lab.run({ script: "\nsecurity.setTenantValue('x'); function onSolutionOpen() {}" })
   expect(failure).toMatchObject({
     code: 'script_error',
-    message: 'Error: security.setTenantValue works only in a call such as onSolutionOpen, not while scripts load',
+    message:
+      'Error: security.setTenantValue can be used only in a function such as onSolutionOpen, not while scripts load',
     position: { file: 'modules/auth/globals.js', line: 2 },
   })
 })

@@ -134,7 +134,10 @@ test('while a running call uses up the memory, new logins, uploads and bodies ar
   memory.used = 980
   await until(() => lab.supervisor.isFull())
   const { failure } = await lab.run({ script: QUICK })
-  expect(failure).toMatchObject({ code: 'sandbox_busy', message: 'the host has used all its memory (RUNTIME_XMX)' })
+  expect(failure).toMatchObject({
+    code: 'sandbox_busy',
+    message: 'the host has used all its memory (RUNTIME_XMX); try again later',
+  })
   await expect(lab.supervisor.checkUpload({ ...NO_FILES, isolateMemory: 64 }, neverAsked, [])).rejects.toMatchObject({
     code: 'ERR_MEMORY_FULL',
     details: { retryAfter: 5 },

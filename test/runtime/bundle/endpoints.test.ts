@@ -91,7 +91,7 @@ test('endpoints: combinations of settings that have no effect together, and inva
       { authentication: 'signature', signature: { scheme: 'stripe', secret: '%%HOOK%%' } },
       'must be the name of a secret',
     ],
-    [{ authentication: 'none', permision: 'A' }, 'has no property "permision"; did you mean "permission"?'],
+    [{ authentication: 'none', permision: 'A' }, 'has an unknown property "permision"; did you mean "permission"?'],
   ]
   for (const [endpoint, message] of cases) {
     expect((await ofOne({ function: 'run', ...endpoint })).join('\n'), JSON.stringify(endpoint)).toContain(message)
@@ -146,9 +146,9 @@ test('endpoints: schemas may use only the keys that are checked, up to 8 levels 
     [{}, 'must have "type" or "enum"'],
     [{ type: 'array' }, 'must have "items"'],
     [{ type: 'object', required: ['a'] }, 'must list only names in "properties", not "a"'],
-    [{ type: 'string', pattern: '(a+)+$' }, 'has no property "pattern"'],
-    [{ $ref: 'https://example.org/schema' }, 'has no property "$ref"'],
-    [{ type: 'object', properties: { a: { type: 'string', format: 'email' } } }, 'has no property "format"'],
+    [{ type: 'string', pattern: '(a+)+$' }, 'has an unknown property "pattern"'],
+    [{ $ref: 'https://example.org/schema' }, 'has an unknown property "$ref"'],
+    [{ type: 'object', properties: { a: { type: 'string', format: 'email' } } }, 'has an unknown property "format"'],
     [{ type: ['string', 'null'] }, 'must be one of object'],
     [{ type: 'string', maxLength: -1 }, 'must be a whole number'],
   ]

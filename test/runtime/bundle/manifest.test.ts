@@ -96,26 +96,26 @@ test.each([
 })
 
 test.each([
-  [{ titel: 'x' }, 'the manifest has no property "titel"; did you mean "title"?'],
-  [{ loginform: 'x' }, 'the manifest has no property "loginform"; did you mean "loginForm"?'],
-  [{ modul: [] }, 'the manifest has no property "modul"; did you mean "modules"?'],
+  [{ titel: 'x' }, 'the manifest has an unknown property "titel"; did you mean "title"?'],
+  [{ loginform: 'x' }, 'the manifest has an unknown property "loginform"; did you mean "loginForm"?'],
+  [{ modul: [] }, 'the manifest has an unknown property "modul"; did you mean "modules"?'],
   [
     { eventTypes: { onA: { retrunType: 'x' } } },
-    '"eventTypes.onA" has no property "retrunType"; did you mean "returnType"?',
+    '"eventTypes.onA" has an unknown property "retrunType"; did you mean "returnType"?',
   ],
   [
     { eventTypes: { onA: { arguments: [{ name: 'a', type: 'b', tpe: 'c' }] } } },
-    '"eventTypes.onA.arguments.0" has no property "tpe"; did you mean "type"?',
+    '"eventTypes.onA.arguments.0" has an unknown property "tpe"; did you mean "type"?',
   ],
   [
     { databases: { crm: { server: 'alpha', sever: 'x' } } },
-    '"databases.crm" has no property "sever"; did you mean "server"?',
+    '"databases.crm" has an unknown property "sever"; did you mean "server"?',
   ],
   [
     { signIn: { secondFactor: 'required', graceDays: 30 } },
-    '"signIn" has no property "graceDays"; did you mean "requiredFor"?',
+    '"signIn" has an unknown property "graceDays"; did you mean "requiredFor"?',
   ],
-  [{ ['x'.repeat(100)]: 1 }, `the manifest has no property "${'x'.repeat(100)}"`],
+  [{ ['x'.repeat(100)]: 1 }, `the manifest has an unknown property "${'x'.repeat(100)}"`],
 ])('manifest: the error for the unknown key in %o suggests the nearest known one', (extra, message) => {
   expect(messagesOf(extra)).toEqual([`manifest_unknown_key: ${message}`])
 })

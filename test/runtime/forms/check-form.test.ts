@@ -76,25 +76,31 @@ test('form: a checked definition is accepted again unchanged', () => {
 // --- unknown keys and types ----------------------------------------------------------------------------------------------
 
 test.each<[unknown, string]>([
-  [{ titel: 'x' }, 'the form has no property "titel"; did you mean "title"?'],
+  [{ titel: 'x' }, 'the form has an unknown property "titel"; did you mean "title"?'],
   [
     { elements: [] },
-    expect.stringMatching(/^the form has no property "elements"; did you mean "/) as unknown as string,
+    expect.stringMatching(/^the form has an unknown property "elements"; did you mean "/) as unknown as string,
   ],
-  [{ layout: [{ colums: [], columns: [{}] }] }, '"layout.0" has no property "colums"; did you mean "columns"?'],
-  [{ layout: [{ columns: [{ widht: 1 }] }] }, '"layout.0.columns.0" has no property "widht"; did you mean "width"?'],
-  [formWith({ type: 'text', name: 'a', lable: 'x' }), `${FIRST}" (a) has no property "lable"; did you mean "label"?`],
+  [{ layout: [{ colums: [], columns: [{}] }] }, '"layout.0" has an unknown property "colums"; did you mean "columns"?'],
+  [
+    { layout: [{ columns: [{ widht: 1 }] }] },
+    '"layout.0.columns.0" has an unknown property "widht"; did you mean "width"?',
+  ],
+  [
+    formWith({ type: 'text', name: 'a', lable: 'x' }),
+    `${FIRST}" (a) has an unknown property "lable"; did you mean "label"?`,
+  ],
   [
     formWith({ type: 'select', name: 'a', options: [{ value: 'x', label: 'X', txt: 1 }] }),
-    `${FIRST}.options.0" (a) has no property "txt"; did you mean "value"?`,
+    `${FIRST}.options.0" (a) has an unknown property "txt"; did you mean "value"?`,
   ],
   [
     formWith({ type: 'table', name: 'a', columns: [{ name: 'x', sortabel: true }] }),
-    `${FIRST}.columns.0" (a) has no property "sortabel"; did you mean "sortable"?`,
+    `${FIRST}.columns.0" (a) has an unknown property "sortabel"; did you mean "sortable"?`,
   ],
   [
     formWith({ type: 'tabs', name: 'a', tabs: [{ name: 'x', label: 'X', layuot: [] }] }),
-    `${FIRST}.tabs.0" (x) has no property "layuot"; did you mean "layout"?`,
+    `${FIRST}.tabs.0" (x) has an unknown property "layuot"; did you mean "layout"?`,
   ],
   [
     formWith({ type: 'label', name: 'a', onAction: 'x' }),
@@ -147,11 +153,31 @@ const OPTIONS = [
  * Invalid elements. Each row contains an element, the location of the error in it, and the end of the error message.
  */
 const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
-  [{ type: 'label', name: undefined }, 'name', 'is missing; it must be a name of 1 to 64 letters, digits, "_" and "$"'],
-  [{ type: 'label', name: '' }, 'name', 'must be a name of 1 to 64 letters, digits, "_" and "$", not ""'],
-  [{ type: 'label', name: 'a b' }, 'name', 'must be a name of 1 to 64 letters, digits, "_" and "$", not "a b"'],
-  [{ type: 'label', name: '1a' }, 'name', 'must be a name of 1 to 64 letters, digits, "_" and "$", not "1a"'],
-  [{ type: 'label', name: 'é' }, 'name', 'must be a name of 1 to 64 letters, digits, "_" and "$", not "\\u00e9"'],
+  [
+    { type: 'label', name: undefined },
+    'name',
+    'is missing; it must be a name of 1 to 64 letters, digits, "_" and "$" that does not start with a digit',
+  ],
+  [
+    { type: 'label', name: '' },
+    'name',
+    'must be a name of 1 to 64 letters, digits, "_" and "$" that does not start with a digit, not ""',
+  ],
+  [
+    { type: 'label', name: 'a b' },
+    'name',
+    'must be a name of 1 to 64 letters, digits, "_" and "$" that does not start with a digit, not "a b"',
+  ],
+  [
+    { type: 'label', name: '1a' },
+    'name',
+    'must be a name of 1 to 64 letters, digits, "_" and "$" that does not start with a digit, not "1a"',
+  ],
+  [
+    { type: 'label', name: 'é' },
+    'name',
+    'must be a name of 1 to 64 letters, digits, "_" and "$" that does not start with a digit, not "\\u00e9"',
+  ],
   [{ type: 'label', name: 'x'.repeat(65) }, 'name', 'at most 64 characters'],
   [
     { type: 'label', name: 'toString' },
@@ -193,7 +219,7 @@ const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
   ].map((href) => [{ type: 'link', href }, 'href', 'must be an http, https or mailto URL or a path'] as const),
   [{ type: 'link', href: `/${'x'.repeat(3000)}` }, 'href', 'must have at most 2048 characters'],
   ...['../x.png', '/x.png', 'https://example.org/x.png', 'a//b', 'a/./b', '..', 'a\\b', 'a b', ''].map(
-    (src) => [{ type: 'image', src, alt: '' }, 'src', 'must be a path below media/ such as "logo.svg"'] as const,
+    (src) => [{ type: 'image', src, alt: '' }, 'src', 'must be a path in media/, such as "logo.svg"'] as const,
   ),
   [{ type: 'image', src: 'a.png' }, 'alt', 'is missing; it must be a string; empty if the image is decorative'],
   [{ type: 'text', maxLength: 0 }, 'maxLength', 'must be a whole number from 1 to 10000, not 0'],
@@ -343,7 +369,7 @@ test('form: every error is listed, one per location', () => {
   expect(faultsOf({ type: 'text', name: '', label: 5, foo: 1 }, { type: 'nothing' })).toEqual([
     expect.stringContaining('elements.0.name" must be'),
     expect.stringContaining('elements.0.label" must be'),
-    expect.stringContaining('elements.0" has no property "foo"'),
+    expect.stringContaining('elements.0" has an unknown property "foo"'),
     expect.stringContaining('elements.1.type" must be one of'),
   ])
 })
@@ -443,8 +469,8 @@ test.each<[string, unknown, readonly string[]]>([
     'a key that is missing in all tables, once even if it is used twice,',
     { title: 'i18n:a', ...formWith({ type: 'label', name: 'x', label: 'i18n:a', hint: 'i18n:b' }) },
     [
-      'form_text_missing: the key "a" is not in any of the tables in i18n/',
-      'form_text_missing: the key "b" is not in any of the tables in i18n/',
+      'form_text_missing: no file in i18n/ contains the key "a"',
+      'form_text_missing: no file in i18n/ contains the key "b"',
     ],
   ],
   [
@@ -455,7 +481,7 @@ test.each<[string, unknown, readonly string[]]>([
       { type: 'tabs', name: 'u', tabs: [{ name: 'v', label: 'i18n:t' }] },
       { type: 'image', name: 'w', src: 'logo.svg', alt: 'i18n:i' },
     ),
-    ['p', 'o', 'c', 't', 'i'].map((key) => `form_text_missing: the key "${key}" is not in any of the tables in i18n/`),
+    ['p', 'o', 'c', 't', 'i'].map((key) => `form_text_missing: no file in i18n/ contains the key "${key}"`),
   ],
   [
     'a missing image',
@@ -516,13 +542,13 @@ test('form: "saves" must be the name of one of its buttons', () => {
   )
   expect(checkedForm({ saves: 'save' }).faults).toEqual(fault('"save", which the form does not have'))
   expect(checkedForm(form('save'), { functions: new Set(['unsaved']) }).warnings).toEqual([
-    'form_function_hidden: the function "unsaved" cannot be called through the form, because a form with "saves" has a built-in "unsaved"; rename it',
+    'form_function_hidden: the function "unsaved" cannot be called through the form, because a form with "saves" has a built-in "unsaved"; rename the function',
   ])
 })
 
 test('form: a function named like a built-in function of forms causes a warning', () => {
   expect(checkedForm({}, { functions: new Set(['elements', 'getName', 'titles']) }).warnings).toEqual([
-    'form_function_hidden: the function "elements" cannot be called through the form, because every form has a built-in "elements"; rename it',
-    'form_function_hidden: the function "getName" cannot be called through the form, because every form has a built-in "getName"; rename it',
+    'form_function_hidden: the function "elements" cannot be called through the form, because every form has a built-in "elements"; rename the function',
+    'form_function_hidden: the function "getName" cannot be called through the form, because every form has a built-in "getName"; rename the function',
   ])
 })

@@ -210,12 +210,13 @@ test('form: 100 warnings are listed for thousands of unknown permissions and key
 test('form: property names of Object.prototype do not count as keys, types, functions or texts', () => {
   for (const name of ['toString', 'valueOf', 'hasOwnProperty', 'constructor', '__proto__']) {
     const own = (key: string, value: unknown) => Object.assign(Object.create(null), { [key]: value })
-    if (name !== '__proto__') expect(checkedForm(own(name, 'x')).faults[0]).toContain(`has no property "${name}"`)
+    if (name !== '__proto__')
+      expect(checkedForm(own(name, 'x')).faults[0]).toContain(`has an unknown property "${name}"`)
     expect(checkedForm(formWith({ type: name, name: 'a' })).faults[0]).toContain(`not "${name}"`)
     const { faults } = checkedForm({ onShow: name, title: `i18n:${name}` }, { functions: new Set() })
     expect(faults[0]).toContain(`names the function "${name}"`)
     expect(checkedForm({ title: `i18n:${name}` }).warnings).toEqual([
-      `form_text_missing: the key "${name}" is not in any of the tables in i18n/`,
+      `form_text_missing: no file in i18n/ contains the key "${name}"`,
     ])
   }
 })

@@ -145,6 +145,6 @@ test('the host terminates a sandbox process whose message it cannot handle, and 
   started.send({ kind: 'ping' })
   await ended.promise
   expect(String((await warned)[0])).toMatch(
-    /a sandbox process was terminated because its message could not be handled \(at .*/,
+    /the host terminated a sandbox process because it could not handle a message from the process \(at .*/,
   )
 })

@@ -54,15 +54,15 @@ test('compileTemplate: a page without a form, username or password results in no
     return [template, warnings.filter(({ code }) => code === 'template_replaced').map(({ message }) => message)]
   }
   const why = 'the default login page is shown instead of this page: the page does not have'
-  expect(compile('')).toEqual([null, [`${why} a form with name="login_form"`]])
+  expect(compile('')).toEqual([null, [`${why} a form with name="login_form"; add it`]])
   expect(compile('<form name=login_form></form><input name=username>')).toEqual([
     null,
     [
-      `${why} an input with name="username" in the login form`,
-      `${why} an input with name="password" in the login form`,
+      `${why} an input with name="username" in the login form; add it`,
+      `${why} an input with name="password" in the login form; add it`,
     ],
   ])
-  expect(compile(`<template>${COMPLETE}</template>`)).toEqual([null, [`${why} a form with name="login_form"`]])
+  expect(compile(`<template>${COMPLETE}</template>`)).toEqual([null, [`${why} a form with name="login_form"; add it`]])
 })
 
 test('compileTemplate: inputs outside the form count if their form attribute names it', () => {

@@ -28,7 +28,7 @@ const TENANTS = {
  */
 function getOAuthConfig(queryParams) {
   const [first] = Object.values(queryParams)
-  if (first === undefined) throw new Error('the URL needs a tenant, such as index.html?tenant=north')
+  if (first === undefined) throw new Error('the URL must contain a tenant, such as index.html?tenant=north')
   if (!/^[A-Za-z0-9_-]+$/.test(first)) {
     throw new Error('the first parameter can contain only letters, digits, underscores and hyphens')
   }
