@@ -123,7 +123,7 @@ export const LIMITS = {
   REMEMBER_GRACE: {
     kind: 'time',
     default: '10s',
-    what: 'how long the previous cookie of a remembered login is accepted after each use. Without this time, two tabs that send the cookie at once would look like cookie theft',
+    what: 'how long the previous cookie of a remembered login is accepted after each use. Without this time, two tabs that send the cookie at the same time would look like cookie theft',
   },
   LOGIN_TOKEN_LIFETIME: {
     kind: 'time',
