@@ -258,7 +258,7 @@ export type CheckedFiles = {
   readonly warnings: readonly Warning[]
   /** The scripts in their original order, with types replaced by white space to preserve positions. */
   readonly scripts: readonly string[]
-  /** Per script; without names if no script uses `globals` or `scopes`. */
+  /** One entry per script. The names are omitted if no script uses `globals` or `scopes`. */
   readonly scopes: readonly ScriptScope[]
   /** Per script; only if the solution has the hardened realm. */
   readonly realmNames?: readonly RealmNames[]

@@ -106,7 +106,7 @@ export interface Sessions {
     except: string | null,
   ): Promise<void>
   endOfUser(source: AccountSourceName, uid: string): Promise<void>
-  /** Ends the sessions that a remembered login created or that were created with it. */
+  /** Ends the session whose sign-in created the remembered login, and all sessions that this login created later. */
   endOfSeries(selector: string): Promise<void>
   endOfProviderLogin(id: string): Promise<void>
   /** @returns data of the session that it ended; null if there is no such session or it had already ended */

@@ -32,7 +32,7 @@ export type AddressRules = {
  */
 export type CheckedAddresses = (place: Place) => Promise<readonly Address[]>
 
-/** Maximum addresses per name that are tried, in order. */
+/** Maximum number of addresses to try per name, in order. */
 const MOST_ADDRESSES = 8
 
 export function createCheckedAddresses(rules: AddressRules): CheckedAddresses {

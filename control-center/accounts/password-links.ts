@@ -33,8 +33,8 @@ export interface PasswordLinks {
 export type LinkedAccount = { readonly username: string }
 
 /**
- * How long a link is valid, in ms. Chosen here: the same time as for users of solutions. Together with `MOST_OPEN`, it
- * limits how many emails an account gets per hour.
+ * How long a link is valid, in ms. Chosen here: the same as for users of solutions. Together with `MOST_OPEN`, this
+ * limits how many emails an account can get per hour.
  */
 export const LINK_LIFETIME = 3_600_000
 const MOST_OPEN = 3

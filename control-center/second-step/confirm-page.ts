@@ -14,7 +14,7 @@ import type { SecondStepParts } from './parts.ts'
 
 export const CONFIRM_PATH = '/confirm'
 
-/** The page where people confirm their identity before a change. Afterwards, they return to the page of the change. */
+/** The page where people confirm their identity before a change. Afterwards, they return to the page where they started the change. */
 export function addConfirmPage(router: Router, parts: SecondStepParts): void {
   addOwnPage(router, CONFIRM_PATH, show, submit, parts)
 }

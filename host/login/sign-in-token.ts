@@ -16,7 +16,7 @@ export type ClientSignIn = {
    * null.
    */
   readonly showUrl: string | null
-  /** The uid of the user that `security.authenticate` found in the same call; null: none. */
+  /** The uid of the user that `security.authenticate` found in the same call; null if there is none. */
   readonly authenticatedUid: string | null
   /** Whether the script required a second step. */
   readonly needsSecondFactor: boolean

@@ -20,7 +20,7 @@ const { textOfObject, hasData } = {
   textOfObject(): string {
     return '[object Object]'
   },
-  /** Returns false for the added methods, since only data counts. */
+  /** Returns false for the added methods, because they are not data. */
   hasData(this: object, name: string): boolean {
     return apply(hasEnumerable, this, [name])
   },

@@ -36,7 +36,7 @@ type GuestFailure = {
 
 /**
  * Returns a call in the form that calls.guest.ts reads.
- * @param ofClient the number of the call, and of the client's last call that succeeded; empty outside clients
+ * @param ofClient the numbers of this call and of the client's last successful call; empty for calls without a client
  */
 export function callText(
   { entry, args, state, kind = 'login' }: SandboxCall,

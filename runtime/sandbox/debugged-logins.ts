@@ -26,7 +26,7 @@ export function createDebuggedLogins(
   events: LoginEvents,
 ): DebuggedLogins {
   const units = new Map<Unit, Clients>()
-  /** Calls by id whose context is still being created. */
+  /** Calls whose context is still being created, by id. */
   const opening = new Map<number, SandboxCall>()
   const served = new Map<number, Clients>()
 

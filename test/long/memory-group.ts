@@ -61,7 +61,7 @@ function groupAt(group: string, { most, events }: (typeof PLACES)[number]): Limi
           rmdirSync(group)
           return
         } catch {
-          // Retries, because the last processes are about to exit.
+          // Retries, because the remaining processes may take a moment to exit.
           await wait(100)
         }
       }
