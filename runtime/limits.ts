@@ -2,8 +2,8 @@
  * All limits of the platform. The key is the property that sets the limit, and the default has the property's format.
  * The settings (`host/config`), the docs and the code that enforces the limits all read this table.
  *
- * Formats: a time ends with `ms`, `s`, `m`, `h` or `d`. A size is in bytes and may end with `k`, `m` or `g` (multiples
- * of 1024). A count has no unit.
+ * Formats: a time ends with `ms`, `s`, `m`, `h` or `d`. A size ends with `k`, `m` or `g` (multiples of 1024
+ * bytes). A count has no unit.
  */
 export const LIMITS = {
   LOAD_TIME: { kind: 'time', default: '1s', what: 'maximum time to run the top-level code of a solution’s scripts' },
@@ -17,7 +17,7 @@ export const LIMITS = {
   UPLOAD_CHECK_TIME: {
     kind: 'time',
     default: '15s',
-    what: 'maximum time to check all files of an upload in its sandbox process',
+    what: 'maximum time to check all files of an upload in a sandbox process',
   },
   ISOLATE_MEMORY: { kind: 'size', default: '64m', what: 'maximum heap size of one isolate' },
   PROCESS_MEMORY: { kind: 'size', default: '384m', what: 'maximum resident memory of one sandbox process' },
@@ -87,7 +87,7 @@ export const LIMITS = {
   FORM_BODY: { kind: 'size', default: '64k', what: 'maximum body size of a posted form' },
   FORM_FIELDS: { kind: 'count', default: '200', what: 'maximum number of fields in a posted form' },
   JSON_BODY: { kind: 'size', default: '1m', what: 'maximum size of a JSON request body sent to the API' },
-  SESSION_IDLE: { kind: 'time', default: '30m', what: 'time after which a session without requests ends' },
+  SESSION_IDLE: { kind: 'time', default: '30m', what: 'time without requests after which a session ends' },
   SESSION_LIFETIME: { kind: 'time', default: '12h', what: 'time after which a session ends, even if it is in use' },
   SESSION_ENDED_KEPT: { kind: 'time', default: '1d', what: 'how long an ended session stays in the database' },
   CLIENT_GRACE: {

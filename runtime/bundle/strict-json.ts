@@ -104,8 +104,8 @@ class Reader {
       const keyAt = this.at
       if (this.text[keyAt] !== '"') this.refuse(`expected a key in double quotes, found ${this.found()}`)
       const key = this.string()
-      if (PROTOTYPE_KEYS.has(key)) this.refuse(`the key ${shown(key)} is not allowed`, keyAt)
-      if (Object.hasOwn(object, key)) this.refuse(`the key ${shown(key)} appears twice`, keyAt)
+      if (PROTOTYPE_KEYS.has(key)) this.refuse(`the key ${shown(key)} is not allowed; use another name`, keyAt)
+      if (Object.hasOwn(object, key)) this.refuse(`the key ${shown(key)} appears twice; remove or rename one`, keyAt)
       this.skipSpace()
       if (!this.take(':')) this.refuse(`expected ":", found ${this.found()}`)
       this.skipSpace()

@@ -41,7 +41,7 @@ export const Handler = pattern(
 
 export const Permission = PermissionName.optional().meta({
   title: 'Permission',
-  description: 'The permission that users need. For users without it, the form or element does not exist.',
+  description: 'The permission that users need to see or use the form or element.',
 })
 
 /**
@@ -210,7 +210,7 @@ const TableColumn = z
       badges: list(BadgeSchema, MAX_BADGES).optional().meta({
         title: 'Badges',
         description:
-          'For type text: values that are shown as a badge with a label. Sorting by the column uses the order of this list.',
+          'For columns of type text: values that are shown as badges with labels. Sorting by the column uses the order of this list.',
       }),
       line: z
         .union([z.literal(1), z.literal(2)], { error: 'must be 1 or 2' })

@@ -64,7 +64,7 @@ function sharedNames(scripts: readonly Declared[], faults: Fault[]): Twice {
       if (isApart && IDENTIFIER.test(name) && name !== '__proto__' && !ENTRIES.has(name)) continue
       const rule = ENTRIES.has(name)
         ? 'the platform calls this function, so only one file in the same solution or module can declare it'
-        : 'only files in scopes/ can declare the same name'
+        : 'only files in scopes/ can share a name'
       const message = `"${name.slice(0, 100)}" is also declared at the top level of ${first.file}; rename one: ${rule}`
       faults.push({ code: 'name_twice', file: script.file, line, column, message })
     }

@@ -52,20 +52,36 @@ test('strict JSON: escapes, including surrogate pairs, become characters', () =>
 })
 
 test.each([
-  ['a duplicate key', '{\n  "a": 1,\n  "a": 2\n}', { line: 3, column: 3, message: 'the key "a" appears twice' }],
+  [
+    'a duplicate key',
+    '{\n  "a": 1,\n  "a": 2\n}',
+    { line: 3, column: 3, message: 'the key "a" appears twice; remove or rename one' },
+  ],
   [
     'a duplicate key written differently',
     '{"a":1,"\\u0061":2}',
-    { line: 1, column: 8, message: 'the key "a" appears twice' },
+    { line: 1, column: 8, message: 'the key "a" appears twice; remove or rename one' },
   ],
-  ['__proto__', '{"__proto__":{}}', { line: 1, column: 2, message: 'the key "__proto__" is not allowed' }],
+  [
+    '__proto__',
+    '{"__proto__":{}}',
+    { line: 1, column: 2, message: 'the key "__proto__" is not allowed; use another name' },
+  ],
   [
     '__proto__ written with escapes',
     '[{"\\u005f_proto__":{}}]',
-    { line: 1, column: 3, message: 'the key "__proto__" is not allowed' },
+    { line: 1, column: 3, message: 'the key "__proto__" is not allowed; use another name' },
   ],
-  ['constructor', '{"constructor":1}', { line: 1, column: 2, message: 'the key "constructor" is not allowed' }],
-  ['prototype', '{"x":{"prototype":1}}', { line: 1, column: 7, message: 'the key "prototype" is not allowed' }],
+  [
+    'constructor',
+    '{"constructor":1}',
+    { line: 1, column: 2, message: 'the key "constructor" is not allowed; use another name' },
+  ],
+  [
+    'prototype',
+    '{"x":{"prototype":1}}',
+    { line: 1, column: 7, message: 'the key "prototype" is not allowed; use another name' },
+  ],
   ['a comment', '{} // x', { line: 1, column: 4, message: 'expected the end of the file, found "/"' }],
   ['a trailing comma', '[1,\r\n]', { line: 2, column: 1, message: 'expected a value, found "]"' }],
   [
