@@ -34,7 +34,7 @@ export const ERRORS = {
   ERR_UNAUTHENTICATED: {
     status: 401,
     fixedBy: 'caller',
-    advice: 'Send the header `Authorization`: Basic with the admin account, or Bearer with an API token.',
+    advice: 'Send an `Authorization` header: Basic with the admin account’s credentials, or Bearer with an API token.',
   },
   ERR_BROWSER_CREDENTIALS: {
     status: 403,
@@ -81,7 +81,7 @@ export const ERRORS = {
     status: 404,
     fixedBy: 'caller',
     page: 'not-found',
-    advice: 'Fix the path; `/admin/api/openapi.json` lists the paths of the API.',
+    advice: 'Fix the path; `/admin/api/openapi.json` lists the API’s paths.',
   },
   ERR_SOLUTION_NOT_FOUND: {
     status: 404,
@@ -100,7 +100,7 @@ export const ERRORS = {
     status: 404,
     fixedBy: 'caller',
     page: 'not-found',
-    advice: 'Use a `sha256` from `versions` in `GET /admin/api/solutions/{name}`.',
+    advice: 'Use a `sha256` from `versions` in the response to `GET /admin/api/solutions/{name}`.',
   },
   ERR_FILE_NOT_FOUND: {
     status: 404,
@@ -113,13 +113,13 @@ export const ERRORS = {
     fixedBy: 'caller',
     page: 'not-found',
     advice:
-      'Use an `id` from `GET /admin/api/solutions/{name}/drafts`. Drafts are deleted if nobody changes them for the time set by `DRAFT_KEPT`.',
+      'Use an `id` from the response to `GET /admin/api/solutions/{name}/drafts`. Drafts are deleted if nobody changes them for the time set by `DRAFT_KEPT`.',
   },
   ERR_METHOD_NOT_ALLOWED: {
     status: 405,
     fixedBy: 'caller',
     page: 'method',
-    advice: 'Use a method listed in the header `Allow`.',
+    advice: 'Use a method listed in the `Allow` header.',
   },
   ERR_WORKBENCH_READ_ONLY: {
     status: 403,
@@ -130,7 +130,7 @@ export const ERRORS = {
   ERR_BODY_SLOW: {
     status: 408,
     fixedBy: 'caller',
-    advice: 'Send the request again. If it fails again, send smaller bodies or use a faster connection.',
+    advice: 'Send the request again. If it fails again, send a smaller body or use a faster connection.',
   },
   ERR_NAME_DIFFERS: {
     status: 409,
@@ -170,7 +170,7 @@ export const ERRORS = {
   ERR_JOBS_WAITING: {
     status: 503,
     fixedBy: 'operator',
-    advice: 'Make the solution’s jobs faster or queue fewer runs, or raise `JOBS_WAITING`.',
+    advice: 'Make the solution’s jobs faster, queue fewer runs, or raise `JOBS_WAITING`.',
   },
   ERR_VERSION_IN_USE: {
     status: 409,
@@ -217,7 +217,7 @@ export const ERRORS = {
     status: 413,
     fixedBy: 'caller',
     page: 'too-large',
-    advice: 'Send less data; `detail` names the limit, which the operator can raise.',
+    advice: 'Send less data, or ask the operator to raise the limit; `detail` contains the limit.',
   },
   ERR_TOO_MANY_FIELDS: {
     status: 413,
@@ -241,7 +241,8 @@ export const ERRORS = {
     status: 421,
     fixedBy: 'caller',
     page: 'unknown-host',
-    advice: 'Use one of the host’s own names, or add this one to `ALLOWED_HOSTS`, `PUBLIC_URL` or `SOLUTION_ORIGIN`.',
+    advice:
+      'Use one of the host’s own names, or add this name to `ALLOWED_HOSTS`. The host also accepts the names in `PUBLIC_URL` and `SOLUTION_ORIGIN`.',
   },
   ERR_BUNDLE_REFUSED: {
     status: 422,
@@ -268,8 +269,7 @@ export const ERRORS = {
   ERR_HEADERS_TOO_LARGE: {
     status: 431,
     fixedBy: 'caller',
-    advice:
-      'Send fewer or shorter headers; `detail` contains the limit. In a browser, delete the cookies of that site.',
+    advice: 'Send fewer or shorter headers; `detail` contains the limit. In a browser, delete that site’s cookies.',
   },
   ERR_INTERNAL: {
     status: 500,
@@ -289,7 +289,7 @@ export const ERRORS = {
     isExpected: true,
     maybeFixedByVersion: true,
     advice:
-      'Connect the Satellite to its control center: set `ENVIRONMENT=onprem`, `CLOUD_URL` and `REMOTE_ENVIRONMENT_TOKEN`. Or choose another `authenticator`.',
+      'Connect the Satellite to its control center: set `ENVIRONMENT=onprem`, `CLOUD_URL` and `REMOTE_ENVIRONMENT_TOKEN`. Or choose another `authenticator` in `solution.json`.',
   },
   ERR_SOLUTION_BROKEN: {
     status: 503,
@@ -308,7 +308,7 @@ export const ERRORS = {
     status: 502,
     fixedBy: 'operator',
     advice:
-      'To allow the host, list it in `HTTP_ALLOWED_HOSTS`, `OAUTH_ALLOWED_HOSTS` or, in the control center, `REGISTRY_ALLOWED_HOSTS`.',
+      'To allow the host, add it to `HTTP_ALLOWED_HOSTS` (for scripts), `OAUTH_ALLOWED_HOSTS` (for OAuth providers) or the control center’s `REGISTRY_ALLOWED_HOSTS` (for registries).',
   },
   ERR_OUTBOUND_FAILED: {
     status: 502,
@@ -318,12 +318,13 @@ export const ERRORS = {
   ERR_OUTBOUND_SIZE: {
     status: 502,
     fixedBy: 'operator',
-    advice: 'Request less data, or raise `FETCH_SIZE` or `OAUTH_SIZE`.',
+    advice: 'Request less data, or raise the limit: `FETCH_SIZE` for scripts, `OAUTH_SIZE` for OAuth providers.',
   },
   ERR_OUTBOUND_TIME: {
     status: 504,
     fixedBy: 'operator',
-    advice: 'Find out why the other server is slow, or raise `FETCH_TIME` or `OAUTH_TIME`.',
+    advice:
+      'Find out why the other server is slow, or raise the limit: `FETCH_TIME` for scripts, `OAUTH_TIME` for OAuth providers.',
   },
   ERR_SANDBOX_BUSY: {
     status: 503,
@@ -338,7 +339,7 @@ export const ERRORS = {
     fixedBy: 'operator',
     page: 'busy',
     advice:
-      'Retry after the time in `Retry-After`. If it keeps happening, raise `RUNTIME_XMX` or the container’s limit: [operating.md](../operating.md#memory).',
+      'Retry after the time in `Retry-After`. If it keeps happening, raise `RUNTIME_XMX` or the container’s memory limit: [operating.md](../operating.md#memory).',
   },
   ERR_PASSWORDS_BUSY: {
     status: 503,
@@ -363,7 +364,7 @@ export const ERRORS = {
     status: 507,
     fixedBy: 'caller',
     isShown: true,
-    advice: 'Delete artifacts or versions you don’t need, or raise `ORGANISATION_STORAGE`.',
+    advice: 'Delete artifacts or versions you don’t need, or ask the operator to raise `ORGANISATION_STORAGE`.',
   },
   ERR_DISK_FULL: {
     status: 507,
@@ -408,7 +409,7 @@ export const ERRORS = {
     fixedBy: 'operator',
     page: 'directory',
     advice:
-      'Check the bind account’s name and password, the base and the filter. `POST directories/{name}/test` shows which step fails: [directories.md](../directories.md).',
+      'Check the bind account’s name and password, the search base and the search filter. `POST directories/{name}/test` shows which step fails: [directories.md](../directories.md).',
   },
   ERR_MAINTENANCE: {
     status: 503,
@@ -454,7 +455,7 @@ export const ERRORS = {
     status: 500,
     fixedBy: 'operator',
     advice:
-      'The message shows the file’s format and the command that converts it: [TLS](../tls.md#certificate-files-that-the-host-rejects).',
+      'Fix, replace or convert the certificate file as the message describes: [TLS](../tls.md#certificate-files-that-the-host-rejects).',
   },
   ERR_DATABASE_FILE: {
     status: 500,
@@ -477,7 +478,8 @@ export const ERRORS = {
   ERR_BACKUP_INVALID: {
     status: 500,
     fixedBy: 'operator',
-    advice: 'The file is not a backup, or it is truncated or modified. Nothing was restored. Use a different file.',
+    advice:
+      'The file is not a backup, or it is truncated or modified. Nothing was restored. Use a different backup file.',
   },
   ERR_BACKUP_FAILED: {
     status: 500,
@@ -488,7 +490,7 @@ export const ERRORS = {
     status: 500,
     fixedBy: 'operator',
     advice:
-      'Set `PLATFORM_HOME` and `PLATFORM_DATABASE_NAME` to an empty folder and database, or use `--replace` to replace the existing data.',
+      'Set `PLATFORM_HOME` to an empty folder and `PLATFORM_DATABASE_NAME` to an empty database, or use `--replace` to replace the existing data.',
   },
 } as const satisfies Record<string, ErrorRow>
 

@@ -9,7 +9,7 @@ export function requireNavigation(ctx: Context): void {
   if (isNavigation(ctx)) return
   throw new PlatformError(
     'ERR_NOT_A_NAVIGATION',
-    'This page can only be opened from the address bar, a link or a form; it cannot be fetched or framed.',
+    'This page can only be opened from the address bar, a link or a form. It cannot be fetched by a script or embedded in a frame.',
   )
 }
 
@@ -31,10 +31,7 @@ export function isFrameOfOurs(ctx: Context): boolean {
 /** @throws ERR_NOT_A_NAVIGATION */
 export function requireFrameOfOurs(ctx: Context): void {
   if (isFrameOfOurs(ctx)) return
-  throw new PlatformError(
-    'ERR_NOT_A_NAVIGATION',
-    'This page can only be opened in a frame, on a page with the same origin.',
-  )
+  throw new PlatformError('ERR_NOT_A_NAVIGATION', 'This page can only be embedded in a page from the same origin.')
 }
 
 /**
@@ -45,7 +42,7 @@ export function requireDataRequest(ctx: Context): void {
   if (['', 'empty', 'document'].includes(ctx.get('Sec-Fetch-Dest'))) return
   throw new PlatformError(
     'ERR_NOT_A_NAVIGATION',
-    'This URL responds only to fetch requests and the address bar, not to images, scripts or frames.',
+    'This URL can only be requested with fetch or from the address bar, not as an image, script or frame.',
   )
 }
 

@@ -19,7 +19,7 @@ export async function readFormPairs(ctx: Context, limits: Limits): Promise<[name
   if (fields.size > limits.FORM_FIELDS) {
     throw new PlatformError(
       'ERR_TOO_MANY_FIELDS',
-      `The form has ${fields.size} fields; at most ${limits.FORM_FIELDS} are allowed.`,
+      `The form has ${fields.size} fields, but at most ${limits.FORM_FIELDS} are allowed. Send fewer fields.`,
     )
   }
   return [...fields]
@@ -102,7 +102,7 @@ function needPlain(ctx: Context, limit: number): void {
   const encoding = ctx.get('Content-Encoding')
   if (encoding !== '' && encoding !== 'identity') {
     const given = encoding.slice(0, 100)
-    const message = `The content encoding ${given} is not supported here. Send the body uncompressed.`
+    const message = `The content encoding ${given} is not supported here. Send the request body uncompressed.`
     throw new PlatformError('ERR_CONTENT_TYPE', message)
   }
   if ((ctx.request.length ?? 0) > limit) throw tooLarge(limit)
@@ -115,22 +115,29 @@ function unread(error: unknown, limit: number): PlatformError {
 }
 
 function hasProto(): PlatformError {
-  return new PlatformError('ERR_BAD_REQUEST', 'The JSON has a key named "__proto__". Rename or remove it.')
+  return new PlatformError(
+    'ERR_BAD_REQUEST',
+    'The JSON in the request body has a key named "__proto__". Rename or remove it.',
+  )
 }
 
 function notJson(): PlatformError {
-  return new PlatformError('ERR_BAD_REQUEST', 'The body is not valid JSON.')
+  return new PlatformError('ERR_BAD_REQUEST', 'The request body is not valid JSON. Check its syntax.')
 }
 
 function tooLarge(limit: number): PlatformError {
-  return new PlatformError('ERR_BODY_TOO_LARGE', `The body is larger than ${limit} bytes.`, { limit })
+  return new PlatformError(
+    'ERR_BODY_TOO_LARGE',
+    `The request body is larger than the maximum of ${limit} bytes. Send less data.`,
+    { limit },
+  )
 }
 
 /** The error for a connection that closes before the end of a body. */
 export function endedEarly(cause?: unknown): PlatformError {
   return new PlatformError(
     'ERR_BAD_REQUEST',
-    'The connection ended before the whole body was received. Send the request again.',
+    'The connection ended before the whole request body was received. Send the request again.',
     {},
     { cause },
   )
@@ -142,6 +149,6 @@ export function needType(ctx: Context, types: readonly string[]): void {
   const given = ctx.get('Content-Type')
   throw new PlatformError(
     'ERR_CONTENT_TYPE',
-    `The content type must be ${types.join(' or ')}, but ${given === '' ? 'the request has none' : `is ${given.slice(0, 100)}`}.`,
+    `The Content-Type header must be ${types.join(' or ')}, but ${given === '' ? 'is missing' : `is ${given.slice(0, 100)}`}.`,
   )
 }

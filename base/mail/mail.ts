@@ -163,7 +163,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
       if (Number(waiting) >= MOST_WAITING) {
         throw new PlatformError(
           'ERR_MAIL_UNAVAILABLE',
-          `The email was not sent: ${MOST_WAITING} others are already waiting for the mail server. Check the log, and try again when the server accepts emails.`,
+          `The email was not sent: ${MOST_WAITING} others are already waiting for the mail server. Check the log, and try again when the mail server accepts emails.`,
         )
       }
       if (origin !== undefined) await shares.take(origin)

@@ -166,7 +166,8 @@ export function createSender(parts: SenderParts): Sender {
 const AWAY =
   'the telemetry collector is unreachable or temporarily rejects data: telemetry is queued in PLATFORM_HOME and retried'
 const REFUSED = 'the telemetry collector rejected a batch permanently: the batch was dropped'
-const DROPPED = 'telemetry was dropped while the collector was unreachable: the queue was full (TELEMETRY_QUEUE)'
+const DROPPED =
+  'telemetry was dropped while the collector was unreachable, because the queue was full (TELEMETRY_QUEUE)'
 
 function isAboutHeaders(status: number): boolean {
   return status === 401 || status === 403
@@ -180,5 +181,5 @@ function barredText(target: Target, status: number): string {
   const what = isAboutHeaders(status)
     ? 'the telemetry collector rejects this host’s credentials'
     : 'no telemetry collector responds at the configured URL'
-  return `${what}: fix ${toBeCorrected(target, status)} and restart. Sign-ins keep working, and telemetry is queued in PLATFORM_HOME`
+  return `${what}: fix ${toBeCorrected(target, status)} and restart Solhost. Sign-ins keep working, and telemetry is queued in PLATFORM_HOME`
 }

@@ -21,7 +21,9 @@ export const MOST_SOLUTIONS = 200
 
 /** A string in the settings. It must not contain `%%NAME%%`, which would insert a secret. */
 function plain<Schema extends z.ZodType<string>>(schema: Schema) {
-  return schema.refine((text) => !text.includes('%%'), { error: 'must not contain %%NAME%%' }).optional()
+  return schema
+    .refine((text) => !text.includes('%%'), { error: 'must not contain %%, which would insert a secret' })
+    .optional()
 }
 
 /**

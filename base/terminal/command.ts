@@ -3,7 +3,7 @@ import type { Terminal } from './terminal.ts'
 /** Every exit code of the command line; docs/command-line.md shows this table. */
 export const EXIT_CODES = {
   done: { code: 0, what: 'success' },
-  failed: { code: 1, what: 'failure; the message contains the reason and what to do' },
+  failed: { code: 1, what: 'failure; the message explains the reason and what to do' },
   usage: { code: 2, what: 'usage error: an unknown command or option, or missing input' },
   faults: { code: 3, what: 'the solution has errors, or a test failed; with `--strict`, warnings count as errors' },
   refused: {

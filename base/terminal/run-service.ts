@@ -56,10 +56,10 @@ export function whyNot(error: unknown): string {
   if (error instanceof PlatformError) return error.message
   const { code, port, address, syscall } = error as NodeJS.ErrnoException & { port?: number; address?: string }
   if (code === 'EADDRINUSE') {
-    return `Port ${port} on ${address} is already in use. Stop the process that uses it, or set ${PORTS} to another port.`
+    return `Port ${port} on ${address} is already in use. Stop the process that uses it, or change the setting that contains this port: ${PORTS}.`
   }
   if (code === 'EACCES' && syscall === 'listen') {
-    return `Listening on port ${port} of ${address} requires extra privileges. Set ${PORTS} to 1024 or higher.`
+    return `Listening on port ${port} of ${address} requires extra privileges. Change the setting that contains this port (${PORTS}) to 1024 or higher.`
   }
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
     return `Cannot use the folder PLATFORM_HOME: ${(error as Error).message}. ${whoseFolder(code)}`

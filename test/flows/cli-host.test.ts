@@ -210,7 +210,9 @@ test('deploy: other host errors, other kinds of servers and a missing server get
   }
   const [conflict, large, busy, away, html, moved] = await Promise.all([
     answered(problem(409, 'ERR_NAME_DIFFERS', 'it differs.')),
-    answered(problem(413, 'ERR_BODY_TOO_LARGE', 'The body is larger than 10 bytes.')),
+    answered(
+      problem(413, 'ERR_BODY_TOO_LARGE', 'The request body is larger than the maximum of 10 bytes. Send less data.'),
+    ),
     answered(problem(429, 'ERR_THROTTLED', 'Too many failed sign-ins.')),
     answered(problem(503, 'ERR_DATABASE_UNREACHABLE', 'not now')),
     answered((_request, response) => response.end('<h1>It works</h1>')),
@@ -224,7 +226,7 @@ test('deploy: other host errors, other kinds of servers and a missing server get
   expect(large).toEqual([
     3,
     '',
-    'The bundle is too large for this host: The body is larger than 10 bytes.\nNext: make the bundle smaller, or ask the operator to raise the limit.\n',
+    'The bundle is too large for this host: The request body is larger than the maximum of 10 bytes. Send less data.\nNext: make the bundle smaller, or ask the operator to raise the limit.\n',
   ])
   expect(busy).toEqual([4, '', 'Too many failed sign-ins: Too many failed sign-ins.\n'])
   expect(away).toEqual([

@@ -66,7 +66,7 @@ test('check: an endless script is stopped, and reported at its loop with the lim
   ).toBe(`globals.js:2:1  error script_timeout  the top-level code of the scripts ran longer than 1000 ms (LOAD_TIME)
     2 │ while (true) count++
       │ ^
-    → End the loop, or move the work into a function: the scripts must load within one second.
+    → Fix the endless loop, or move slow code into a function: the scripts must load within one second.
 
 crm 1.0.0: 1 error, 0 warnings.
 Next: fix the problems above, then run solhost check .

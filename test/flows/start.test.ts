@@ -230,7 +230,7 @@ test('a port in use and a wrong platform key prevent startup; the next start pri
   const taken = await start({ ENVIRONMENT: 'prod', PORT: String(port) })
   expect(await taken.code).toBe(1)
   expect(taken.output()).toContain(
-    `Port ${port} on 127.0.0.1 is already in use. Stop the process that uses it, or set PORT`,
+    `Port ${port} on 127.0.0.1 is already in use. Stop the process that uses it, or change the setting that contains this port: PORT`,
   )
   others.close()
 

@@ -96,17 +96,30 @@ test.each<[what: string, reader: string, body: string | Buffer, outcome: Outcome
     'a body that is not JSON',
     'json',
     `{"a":"${secret}`,
-    { code: 'ERR_BAD_REQUEST', message: 'The body is not valid JSON.' },
+    { code: 'ERR_BAD_REQUEST', message: 'The request body is not valid JSON. Check its syntax.' },
   ],
-  ['an empty body', 'json', '', { code: 'ERR_BAD_REQUEST', message: 'The body is not valid JSON.' }],
-  ['blanks', 'json', ' \n', { code: 'ERR_BAD_REQUEST', message: 'The body is not valid JSON.' }],
+  [
+    'an empty body',
+    'json',
+    '',
+    { code: 'ERR_BAD_REQUEST', message: 'The request body is not valid JSON. Check its syntax.' },
+  ],
+  [
+    'blanks',
+    'json',
+    ' \n',
+    { code: 'ERR_BAD_REQUEST', message: 'The request body is not valid JSON. Check its syntax.' },
+  ],
   ['an optional body', 'optional', '{}', { value: {} }],
   ['a missing optional body', 'optional', '', { value: null }],
   [
     'a key that would change the prototype',
     'json',
     `{"a":[{"\\u005f_proto__":"${secret}"}]}`,
-    { code: 'ERR_BAD_REQUEST', message: 'The JSON has a key named "__proto__". Rename or remove it.' },
+    {
+      code: 'ERR_BAD_REQUEST',
+      message: 'The JSON in the request body has a key named "__proto__". Rename or remove it.',
+    },
   ],
   [
     'a form, in the order of its fields',
@@ -136,14 +149,17 @@ test.each<[what: string, reader: string, body: string | Buffer, outcome: Outcome
     'a form with too many fields',
     'form',
     'a=1&a=1&a=1&a=1&a=1&a=1',
-    { code: 'ERR_TOO_MANY_FIELDS', message: 'The form has 6 fields; at most 5 are allowed.' },
+    { code: 'ERR_TOO_MANY_FIELDS', message: 'The form has 6 fields, but at most 5 are allowed. Send fewer fields.' },
   ],
   ['bytes', 'bytes', Buffer.from('ff00fe', 'hex'), { value: 'ff00fe' }],
 ])('reads %s', async (_what, reader, body, outcome) => {
   expect(await sendWhole(reader, body)).toEqual(outcome)
 })
 
-const tooLarge: Outcome = { code: 'ERR_BODY_TOO_LARGE', message: 'The body is larger than 1000 bytes.' }
+const tooLarge: Outcome = {
+  code: 'ERR_BODY_TOO_LARGE',
+  message: 'The request body is larger than the maximum of 1000 bytes. Send less data.',
+}
 
 test.each(['json', 'optional', 'form', 'bytes'])('%s: a body above the limit is rejected', async (reader) => {
   const sizes = [LIMIT + 1, 2 ** 31, 2 ** 32, 2 ** 32 + 1]
@@ -156,7 +172,7 @@ test.each(['json', 'optional', 'form', 'bytes'])('%s: a body above the limit is 
 test.each(['json', 'form', 'bytes'])('%s: a compressed body is rejected before it is read', async (reader) => {
   const bomb = gzipSync('1'.repeat(10 * LIMIT))
   for (const encoding of ['gzip', 'deflate', 'br', 'GZIP', 'gzip, gzip']) {
-    const message = `The content encoding ${encoding} is not supported here. Send the body uncompressed.`
+    const message = `The content encoding ${encoding} is not supported here. Send the request body uncompressed.`
     const outcome = { code: 'ERR_CONTENT_TYPE', message }
     expect(await sendWhole(reader, bomb, [`Content-Encoding: ${encoding}`])).toEqual(outcome)
     expect(await send(reader, ['Content-Length: 10', `Content-Encoding: ${encoding}`])).toEqual(outcome)
@@ -168,7 +184,10 @@ test.each([
   ...['text/plain', 'text/json', 'application/vnd.api+json', 'application/json-patch+json', 'application/scim+json'],
   ...['json', 'application/json, text/plain', 'application/x-www-form-urlencoded'],
 ])('json: a body of type %s is rejected', async (type) => {
-  const outcome = { code: 'ERR_CONTENT_TYPE', message: `The content type must be application/json, but is ${type}.` }
+  const outcome = {
+    code: 'ERR_CONTENT_TYPE',
+    message: `The Content-Type header must be application/json, but is ${type}.`,
+  }
   expect(await send('json', ['Content-Length: 2'], '{}', type)).toEqual(outcome)
 })
 

@@ -19,6 +19,6 @@ test.each([
 
 test('why a host cannot start: a privileged port is not reported as a problem with the folder', () => {
   expect(whyNot(failure({ code: 'EACCES', syscall: 'listen', port: 443, address: '0.0.0.0' }))).toBe(
-    'Listening on port 443 of 0.0.0.0 requires extra privileges. Set PORT, ADMIN_PORT, METRICS_PORT or HTTP_REDIRECT_PORT to 1024 or higher.',
+    'Listening on port 443 of 0.0.0.0 requires extra privileges. Change the setting that contains this port (PORT, ADMIN_PORT, METRICS_PORT or HTTP_REDIRECT_PORT) to 1024 or higher.',
   )
 })
