@@ -29,7 +29,7 @@ export async function measureActiveMemory(): Promise<Row[]> {
       reach: { atMost: 32 },
       unit: 'MB',
       measured: median(sizes),
-      details: `median of ${sizes.length} processes after ${LOGINS} logins each`,
+      details: `median of ${sizes.length} processes, each after ${LOGINS} logins`,
     },
   ]
 }

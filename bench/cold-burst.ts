@@ -20,9 +20,9 @@ export async function measureColdBurst(): Promise<Row[]> {
   const folder = process.env.BENCH_BEFORE
   const before = folder === undefined ? null : await measureOn(await hostOf(folder))
   const now = await measureOn(startRealHost)
-  const against = before === null ? '-' : `the commit in BENCH_BEFORE`
+  const against = before === null ? '-' : 'the commit checked out in the folder BENCH_BEFORE'
   const facts = ({ rate, cpu, times }: Burst) =>
-    `${figure(rate)} per second, ${figure(cpu)} ms of CPU time each, p50 ${figure(median(times))} ms, p99 ${figure(percentile(times, 99))} ms`
+    `${figure(rate)} sign-ins per second, ${figure(cpu)} ms of CPU time each, p50 ${figure(median(times))} ms, p99 ${figure(percentile(times, 99))} ms`
   return [
     {
       work: `first sign-in to each of ${SOLUTIONS} cold solutions, ${AT_ONCE} at a time`,
@@ -38,7 +38,7 @@ export async function measureColdBurst(): Promise<Row[]> {
       reach: null,
       unit: 'ms',
       measured: now.upload,
-      details: `${Math.round(HOOK.length / 1000)} kB of script, ${AT_ONCE} at a time${before === null ? '' : `; before: ${figure(before.upload)} ms`}`,
+      details: `${Math.round(HOOK.length / 1000)} kB per script, ${AT_ONCE} uploads at a time${before === null ? '' : `; the commit in BENCH_BEFORE: ${figure(before.upload)} ms`}`,
     },
   ]
 }

@@ -60,8 +60,8 @@ async function measureStart(): Promise<Row> {
     bare.push(await timeOfBare())
   }
   return {
-    work: 'start of a sandbox process until it is ready, CPU time',
-    against: 'a bare Node.js process that loads isolated-vm with the same flags',
+    work: 'CPU time from starting a sandbox process until it is ready',
+    against: 'a bare Node.js process with the same flags that loads isolated-vm',
     reach: { atMost: 1.5 },
     unit: 'ratio',
     measured: median(ours) / median(bare),

@@ -90,7 +90,7 @@ async function measureThroughput(environment: Record<string, string>): Promise<R
       const details = `${figure(mine)} : ${figure(other)} requests/s`
       return { work, against, reach: null, unit: 'ratio', measured: mine / other, details }
     }
-    const ofWorkerd = `workerd ${workerd.version}, the same function in one shared scope`
+    const ofWorkerd = `the same function in workerd ${workerd.version}, in one shared scope`
     return [
       row('fresh', ofWorkerd, medianRate(contestants.workerd)),
       row('hardened', ofWorkerd, medianRate(contestants.workerd)),
