@@ -34,7 +34,8 @@ export async function openArchive(file: string, saved: Saved = PLATFORM): Promis
     const entries = await listEntries(zip, file)
     const listed = entries.get(MANIFEST)
     if (listed === undefined) throw invalid(file, 'the file has no manifest, so it is not a backup')
-    if (listed.uncompressedSize > MANIFEST_SIZE) throw invalid(file, 'the manifest is too large')
+    if (listed.uncompressedSize > MANIFEST_SIZE)
+      throw invalid(file, `the manifest is larger than ${MANIFEST_SIZE / 1024 ** 2} MB`)
     entries.delete(MANIFEST)
     const manifest = readManifest(await textOf(zip, listed, file), file, saved)
     compareParts(manifest, entries, file)
@@ -53,7 +54,7 @@ async function listEntries(zip: ZipFile, file: string): Promise<Map<string, Entr
   const entries = new Map<string, Entry>()
   try {
     for await (const entry of zip.eachEntry()) {
-      if (entries.size >= MOST_PARTS) throw invalid(file, `the file has more than ${MOST_PARTS} parts`)
+      if (entries.size >= MOST_PARTS) throw invalid(file, `the file has more parts than the maximum of ${MOST_PARTS}`)
       if (entries.has(entry.fileName)) throw invalid(file, 'the file has two parts with the same name')
       if ((entry.generalPurposeBitFlag & REFUSED_FLAGS) !== 0) throw invalid(file, 'the file is encrypted')
       entries.set(entry.fileName, entry)
@@ -68,7 +69,7 @@ function compareParts({ parts }: BackupManifest, entries: ReadonlyMap<string, En
   for (const [name, { bytes }] of Object.entries(parts)) {
     const size = entries.get(name)?.uncompressedSize
     if (size === undefined) throw invalid(file, `the backup does not contain the part ${name}`)
-    if (size !== bytes) throw invalid(file, `the part ${name} does not have the size that the manifest states`)
+    if (size !== bytes) throw invalid(file, `the size of the part ${name} does not match the manifest`)
   }
   const more = [...entries.keys()].find((name) => !Object.hasOwn(parts, name))
   if (more !== undefined) throw invalid(file, `the file has the part ${more}, which the manifest does not list`)

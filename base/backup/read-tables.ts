@@ -54,7 +54,7 @@ export async function withSnapshot<T>(
         refuseNewerSchema(applied, `The database "${name}"`, one.migrations)
         const version = applied.at(-1)
         if (version === undefined)
-          throw nothingThere(`The database "${name}" does not have Solhost’s tables (${one.name})`)
+          throw nothingThere(`The database "${name}" does not contain Solhost’s "${one.name}" tables`)
         schemas[one.name] = version
       }
       return work({ db, schemas, tables: tables.flatMap((one) => tablesAt(one, schemas[one.name] as string)) })

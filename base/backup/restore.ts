@@ -115,7 +115,7 @@ function checkTables({ tables, saved, file, archive }: Restoring): void {
   if (missing !== undefined) throw invalid(file, `the backup does not contain the part ${missing}`)
   const more = Object.keys(parts).find((name) => kindOfPart(name, saved) === 'table' && !names.includes(name))
   if (more !== undefined)
-    throw invalid(file, `the backup contains the table ${more}, which its schema version does not have`)
+    throw invalid(file, `the backup contains the table ${more}, which does not exist in the backup’s schema version`)
 }
 
 /** @returns whether the key from the backup must be written */
@@ -127,7 +127,7 @@ async function checkKey({ settings, file, archive, saved }: Restoring): Promise<
   if (platformKey !== '') {
     if (fits(platformKey)) return false
     throw wrongKey(
-      `PLATFORM_KEY is not the key that the backup ${file} was created with`,
+      `PLATFORM_KEY is not the key used to create the backup ${file}`,
       `Set it to the original ${saved.name}’s key`,
     )
   }
@@ -136,7 +136,7 @@ async function checkKey({ settings, file, archive, saved }: Restoring): Promise<
     for await (const piece of read(KEY_PART)) pieces.push(piece)
     if (fits(Buffer.concat(pieces).toString('utf8').trim())) return true
     throw wrongKey(
-      `The key in the backup ${file} does not match its database`,
+      `The key in the backup ${file} does not match the database in that backup`,
       `Set PLATFORM_KEY to the original ${saved.name}’s key`,
     )
   }
@@ -144,9 +144,9 @@ async function checkKey({ settings, file, archive, saved }: Restoring): Promise<
   if (keyCheck === null || (existsSync(keyFile) && fits(readFileSync(keyFile, 'utf8').trim()))) return false
   throw wrongKey(
     existsSync(keyFile)
-      ? `${keyFile} does not contain the key that the backup ${file} was created with`
+      ? `${keyFile} does not contain the key used to create the backup ${file}`
       : `Neither the backup ${file} nor ${home} contains the key`,
-    `Set PLATFORM_KEY to the original ${saved.name}’s key, or copy its file platform-key to ${home}`,
+    `Set PLATFORM_KEY to the original ${saved.name}’s key, or copy the file platform-key from the original ${saved.name} to ${home}`,
   )
 }
 
@@ -225,8 +225,8 @@ function notEmpty({ name, mayReplace }: Saved, what: string): PlatformError {
   const or = mayReplace ? ', or use --replace to replace the existing data' : ''
   return new PlatformError(
     'ERR_RESTORE_NOT_EMPTY',
-    `${what}. A restore would mix the data from two ${name}s, so nothing was changed. Set PLATFORM_HOME and PLATFORM_DATABASE_NAME ` +
-      `to an empty folder and an empty database${or}.`,
+    `${what}. A restore would mix the data from two ${name}s, so nothing was changed. Set PLATFORM_HOME ` +
+      `to an empty folder and PLATFORM_DATABASE_NAME to an empty database${or}.`,
   )
 }
 

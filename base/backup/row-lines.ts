@@ -57,7 +57,7 @@ function rowOf(line: Buffer, { bytes = [] }: BackupTable, number: number): Row {
   for (const column of bytes) {
     if (row[column] === null) continue
     if (typeof row[column] !== 'string')
-      throw new TypeError(`line ${number}: the value of the binary column "${column}" is not valid base64`)
+      throw new TypeError(`line ${number}: the value of the binary column "${column}" is not a base64 string`)
     row[column] = new Uint8Array(Buffer.from(row[column], 'base64'))
   }
   return row

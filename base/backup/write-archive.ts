@@ -60,7 +60,7 @@ export async function writeArchive(
     const { message } = error as Error
     throw new PlatformError(
       'ERR_BACKUP_FAILED',
-      `Cannot write the backup ${file}: ${message}. The incomplete file was deleted.`,
+      `Cannot write the backup ${file}: ${message}. The incomplete file was deleted. Fix the problem, then back up again.`,
       {},
       { cause: error },
     )

@@ -46,7 +46,7 @@ export async function makeTables(
   if (latest !== undefined && latest > version) {
     throw new PlatformError(
       'ERR_DATABASE_VERSION',
-      `${what} has the schema "${latest}", which is newer than the backup’s schema "${version}". ` +
+      `${what} has the schema version "${latest}", which is newer than the backup’s schema version "${version}". ` +
         'Set PLATFORM_DATABASE_NAME to an empty database, then restore again.',
     )
   }
@@ -74,8 +74,8 @@ async function refuseForeignTables(db: Database, saved: SavedTables, what: strin
   if (foreign.length === 0) return
   throw new PlatformError(
     'ERR_RESTORE_NOT_EMPTY',
-    `${what} is not a Solhost database, but has tables with names that Solhost uses (${foreign.join(', ')}). ` +
-      'Nothing was changed. Set PLATFORM_DATABASE_NAME to an empty database.',
+    `${what} is not a Solhost database, but it contains tables with names that Solhost uses (${foreign.join(', ')}). ` +
+      'Nothing was changed. Set PLATFORM_DATABASE_NAME to an empty database, then restore again.',
   )
 }
 

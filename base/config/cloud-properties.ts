@@ -6,7 +6,7 @@ export const CLOUD_PROPERTIES = {
   CLOUD_URL: {
     default: '',
     read: (text) => (text === '' ? null : readCloud(text)),
-    form: 'an https origin such as https://cloud.example.org, without a path; http only on loopback',
+    form: 'an https origin such as https://cloud.example.org, without a path; http is allowed only on loopback',
     what: 'URL of the control center; requires ENVIRONMENT=onprem and REMOTE_ENVIRONMENT_TOKEN',
   },
   REMOTE_ENVIRONMENT_TOKEN: {

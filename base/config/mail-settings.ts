@@ -43,8 +43,8 @@ export const MAIL_PROPERTIES = {
   MAILS_HOURLY: {
     default: String(MAILS_HOURLY),
     read: (text: string) => (/^[1-9]\d{0,6}$/.test(text) ? Number(text) : undefined),
-    form: 'a whole number, 1 to 9999999',
-    what: 'maximum number of emails per hour, counted separately for emails that operators send and emails that anyone can request on a login page',
+    form: 'a whole number from 1 to 9999999',
+    what: 'maximum number of emails per hour. The limit applies separately to emails sent by operators and emails requested on login pages',
   },
 } as const satisfies Record<string, Property>
 

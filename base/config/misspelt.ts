@@ -30,6 +30,8 @@ export function misspeltNames(
     if (names.has(name) || (names.has(name.toUpperCase()) && environment[name.toUpperCase()] !== undefined)) return []
     const meant = nearestKey(name, candidates, (candidate) => (candidate.length < LONG_NAME ? 1 : 2))
     if (meant === null) return []
-    return [`${name} is not a Solhost setting. Did you mean ${meant}? If it is for another program, unset it here.`]
+    return [
+      `${name} is not a Solhost setting. Did you mean ${meant}? If ${name} is for another program, remove it from Solhost’s environment.`,
+    ]
   })
 }

@@ -83,8 +83,8 @@ export async function openPlatformKey(db: Database, home: string, secretOfSettin
   if (kept.value === check) return key
   throw new PlatformError(
     'ERR_PLATFORM_KEY',
-    'The platform’s key does not match its database. Set PLATFORM_KEY to the key that the database was created with ' +
-      `(the same on all hosts), or put the original file platform-key back into ${home}.`,
+    'The platform’s key does not match its database. On all hosts, set PLATFORM_KEY to the key that ' +
+      `the database was created with, or put the original file platform-key back into ${home}.`,
   )
 }
 
@@ -96,5 +96,5 @@ function readOrMakeSecret(file: string): string {
   }
   const secret = readFileSync(file, 'utf8').trim()
   if (secret.length >= 32) return secret
-  throw new PlatformError('ERR_PLATFORM_KEY', `${file} does not contain a key. Put the original file back.`)
+  throw new PlatformError('ERR_PLATFORM_KEY', `${file} does not contain a valid key. Put the original file back.`)
 }

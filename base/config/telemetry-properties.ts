@@ -7,9 +7,9 @@ export const EXPORT_PROPERTIES = {
   OTEL_EXPORTER_OTLP_ENDPOINT: collector(
     'URL of the OpenTelemetry collector; /v1/metrics, /v1/logs and /v1/traces are appended to it',
   ),
-  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: collector('URL for metrics, with its full path'),
-  OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: collector('URL for logs, with its full path'),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector('URL for traces, with its full path'),
+  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: collector('full URL for metrics, including the path'),
+  OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: collector('full URL for logs, including the path'),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector('full URL for traces, including the path'),
   OTEL_EXPORTER_OTLP_HEADERS: {
     default: '',
     read: readHeaders,
@@ -32,7 +32,7 @@ export const EXPORT_PROPERTIES = {
   OTEL_EXPORTER_OTLP_TIMEOUT: {
     default: '10000',
     read: (text) => readWhole(text, 100, 60_000),
-    form: 'milliseconds, 100 to 60000',
+    form: 'a number of milliseconds from 100 to 60000',
     what: 'timeout for one request to a collector',
   },
 } as const satisfies Record<string, Property>
@@ -55,7 +55,7 @@ export const TELEMETRY_PROPERTIES = {
   OTEL_METRIC_EXPORT_INTERVAL: {
     default: '60000',
     read: (text) => readWhole(text, 100, 3_600_000),
-    form: 'milliseconds, 100 to 3600000',
+    form: 'a number of milliseconds from 100 to 3600000',
     what: 'time between two exports of metrics',
   },
   OTEL_TRACES_SAMPLER_ARG: {
@@ -68,7 +68,7 @@ export const TELEMETRY_PROPERTIES = {
     default: 'true',
     read: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
     form: 'true or false',
-    what: 'whether to send solutions’ logs (the lines that their scripts write) to the collector',
+    what: 'whether to send solutions’ logs (script output and errors) to the collector',
   },
 } as const satisfies Record<string, Property>
 

@@ -8,9 +8,10 @@ export function unreadSecret(name: string, error: unknown): string {
 }
 
 function why(code: string | undefined): string {
-  if (code === 'ENOENT') return 'does not exist (ENOENT); in a container, mount it'
-  if (code === 'EACCES') return `this account (user ID ${process.getuid?.()}) cannot read (EACCES); give it read access`
-  if (code === 'NO_FILE') return 'is not a regular file but a folder, a pipe or a device; write the secret into a file'
-  if (code === 'TOO_LARGE') return 'is larger than 64 kB; use a file that contains only the secret'
+  if (code === 'ENOENT') return 'does not exist (ENOENT). In a container, mount the file.'
+  if (code === 'EACCES')
+    return `this account (user ID ${process.getuid?.()}) cannot read (EACCES). Give the account read access.`
+  if (code === 'NO_FILE') return 'is a folder, a pipe or a device. Write the secret into a regular file.'
+  if (code === 'TOO_LARGE') return 'is larger than 64 kB. Use a file that contains only the secret.'
   return `cannot be read (${code})`
 }

@@ -40,7 +40,9 @@ export const alpha: ServerKind = {
   async check(db) {
     const { rows } = await sql<{ encoding: string }>`select current_setting('server_encoding') as encoding`.execute(db)
     const encoding = rows[0]?.encoding
-    return encoding === 'UTF8' ? null : `has the encoding ${encoding}. Create it again with the encoding UTF8`
+    return encoding === 'UTF8'
+      ? null
+      : `has the encoding ${encoding}, but Solhost requires UTF8. Create the database again with the encoding UTF8`
   },
 }
 

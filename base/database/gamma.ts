@@ -198,6 +198,7 @@ function tooLarge(largest: number): PlatformError {
   return new PlatformError(
     'ERR_BUNDLE_TOO_LARGE',
     `The bundle is too large for the database server, which accepts at most ${largest} bytes per statement. ` +
-      'On the server, set max_allowed_packet to more than the size of the bundle, of all its scripts together, and of its largest file.',
+      'On the database server, set max_allowed_packet to a value larger than each of these: the bundle, its largest file, and ' +
+      'the combined size of its scripts.',
   )
 }

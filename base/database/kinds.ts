@@ -11,6 +11,6 @@ export const KINDS = { embedded, ...SERVER_KINDS } as const
 export function kindOf(db: OpenDatabase): DatabaseKind {
   const { adapter } = db.getExecutor()
   const kind = Object.values<DatabaseKind>(KINDS).find((each) => adapter instanceof each.adapter)
-  if (kind === undefined) throw new TypeError(`no kind of database has the adapter ${adapter.constructor.name}`)
+  if (kind === undefined) throw new TypeError(`unknown database adapter: ${adapter.constructor.name}`)
   return kind
 }

@@ -19,7 +19,7 @@ export function makeHome(home: string): void {
     if (!WRONG_PLACE.has((error as NodeJS.ErrnoException).code)) throw error
     throw new PlatformError(
       'ERR_SETTINGS_INVALID',
-      `Cannot create the folder PLATFORM_HOME, ${home} (${(error as Error).message}). Set PLATFORM_HOME to another folder.`,
+      `Cannot create the PLATFORM_HOME folder ${home}: ${(error as Error).message}. Set PLATFORM_HOME to another folder.`,
       {},
       { cause: error },
     )

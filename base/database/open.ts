@@ -192,13 +192,13 @@ export function errorOf(
   const texts = {
     account:
       `Cannot sign in to ${title}: the server rejects the account "${server.username}" or its password. ` +
-      `Set ${property('USERNAME')} and ${property('PASSWORD')} to an account that may sign in from this machine.`,
+      `Set ${property('USERNAME')} and ${property('PASSWORD')} to the name and password of an account that can sign in from this machine.`,
     'no-database':
       `There is no database "${name}" on ${title}, and the account "${server.username}" is not allowed to create it. ` +
-      'Create it for that account, or set PLATFORM_DATABASE_NAME to an existing database.',
+      'Create the database and give that account access to it, or set PLATFORM_DATABASE_NAME to an existing database.',
     rights:
-      `The account "${server.username}" has no access to the database "${name}" on ${title}. ` +
-      'Allow the account to read, write and create tables there.',
+      `The account "${server.username}" does not have the required permissions for the database "${name}" on ${title}. ` +
+      'Grant it permission to create, alter, read and write tables there.',
     tls:
       `Cannot connect to ${title} with TLS: the server does not offer TLS, or its certificate is not trusted. ` +
       `Fix the server’s TLS settings, or change ${property('TLS')} (off, on or verify).`,
@@ -228,8 +228,8 @@ async function migrate(
   onError(error)
   throw new PlatformError(
     'ERR_DATABASE_VERSION',
-    `Cannot upgrade the database ${title} to this version’s schema. Allow the account on the database server to alter tables. ` +
-      'If it already can, start the previous version, or restore a backup from before the upgrade.',
+    `Cannot upgrade the database ${title} to this version’s schema. On a database server, grant the account permission to alter tables. ` +
+      'If it already has this permission, start the previous version, or restore a backup from before the upgrade.',
     {},
     { cause: error },
   )

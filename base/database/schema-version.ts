@@ -24,7 +24,7 @@ export function refuseNewerSchema(applied: readonly string[], what: string, { ve
   if (newer === undefined) return
   throw new PlatformError(
     'ERR_DATABASE_VERSION',
-    `${what} was written by a newer version of Solhost: its schema is "${newer}", and this version supports schemas up ` +
-      `to "${known.at(-1)}". Start the newer version again, or restore a backup from before the upgrade.`,
+    `${what} was written by a newer version of Solhost (schema version "${newer}"). This version supports schema versions ` +
+      `up to "${known.at(-1)}". Start the newer version again, or restore a backup from before the upgrade.`,
   )
 }

@@ -84,7 +84,7 @@ function mappedDriver(driver: Driver, mapErrors: MapErrors): Driver {
 async function inTime(driver: Driver, connecting: Promise<DatabaseConnection>): Promise<DatabaseConnection> {
   const { promise: tooLate, reject } = Promise.withResolvers<never>()
   // All database kinds treat ETIMEDOUT as an unreachable server.
-  const error = Object.assign(new Error('no connection became free in time'), { code: 'ETIMEDOUT' })
+  const error = Object.assign(new Error('no database connection became available in time'), { code: 'ETIMEDOUT' })
   // This timeout is slightly longer than the pools' own, because the pools' error is more specific.
   const timer = setTimeout(() => reject(error), CONNECT_TIME + 200)
   try {

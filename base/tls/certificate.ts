@@ -92,7 +92,10 @@ function readFile(file: string): Buffer {
 function checkKind(file: string, descriptor: number): { readonly size: number } {
   const stat = fstatSync(descriptor)
   if (!stat.isFile())
-    throw refused(file, 'is not a regular file. Set CERTIFICATE_NAME to the PKCS12 file in that folder.')
+    throw refused(
+      file,
+      'is not a regular file. Set CERTIFICATE_NAME to the name of a PKCS12 file in CERTIFICATE_FOLDER.',
+    )
   return stat
 }
 

@@ -191,7 +191,10 @@ test('key: a backup without the platform key can be restored only with the right
   const none = await run(['restore', file], home)
   expect([none.code, none.err]).toEqual([1, expect.stringContaining('Neither the backup ')])
   const wrong = await run(['restore', file], home, { PLATFORM_KEY: 'another key than that of the platform' })
-  expect([wrong.code, wrong.err]).toEqual([1, expect.stringContaining('PLATFORM_KEY is not the key that the backup')])
+  expect([wrong.code, wrong.err]).toEqual([
+    1,
+    expect.stringContaining('PLATFORM_KEY is not the key used to create the backup'),
+  ])
   expect(existsSync(join(home, 'platform.sqlite'))).toBe(false)
   const PLATFORM_KEY = readFileSync(join(source, 'platform-key'), 'utf8')
   expect((await run(['restore', file], home, { PLATFORM_KEY })).code).toBe(0)

@@ -456,7 +456,7 @@ describe('the certificate', () => {
       '  HTTP_REDIRECT_PORT requires CERTIFICATE_NAME: without a certificate, the host cannot redirect to https',
     ])
     expect(faultsOf({ CERTIFICATE_PASS: '', CERTIFICATE_PASS_FILE: join(folder.path, 'absent') })).toEqual([
-      '  CERTIFICATE_PASS_FILE names a file that does not exist (ENOENT); in a container, mount it',
+      '  CERTIFICATE_PASS_FILE names a file that does not exist (ENOENT). In a container, mount the file.',
     ])
   })
 

@@ -32,7 +32,7 @@ test.each(SECRETS)('%s_FILE: a pipe without a writer, a device and a folder are 
   using folder = temporaryFolder()
   const pipe = join(folder.path, 'pipe')
   execFileSync('mkfifo', [pipe])
-  const refused = `  ${name}_FILE names a file that is not a regular file but a folder, a pipe or a device; write the secret into a file`
+  const refused = `  ${name}_FILE names a file that is a folder, a pipe or a device. Write the secret into a regular file.`
   expect([pipe, '/dev/zero', folder.path].map((file) => faultOf(name, file))).toEqual([refused, refused, refused])
 })
 
@@ -43,6 +43,6 @@ test('secret file: a file over 64 kB is rejected without reading more', () => {
   // The file is sparse, so it uses no disk space.
   truncateSync(file, 8 * 1024 ** 3)
   expect(faultOf('SERVLET_PASSWORD', file)).toBe(
-    '  SERVLET_PASSWORD_FILE names a file that is larger than 64 kB; use a file that contains only the secret',
+    '  SERVLET_PASSWORD_FILE names a file that is larger than 64 kB. Use a file that contains only the secret.',
   )
 })

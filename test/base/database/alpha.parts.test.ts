@@ -71,7 +71,9 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     await sql`create database no_rights`.execute(place.db)
     await expect(openDatabase(settingsOf('no_rights', 'guest'))).rejects.toMatchObject({
       code: 'ERR_DATABASE_UNREACHABLE',
-      message: expect.stringMatching(/"guest" has no access to the database "no_rights".*Allow the account to/),
+      message: expect.stringMatching(
+        /"guest" does not have the required permissions for the database "no_rights".*Grant it permission to/,
+      ),
     })
   })
 

@@ -318,7 +318,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
     )
     await db.destroy()
     const message = expect.stringMatching(
-      /newer version of Solhost: its schema is "999-newer".*Start the newer version/s,
+      /newer version of Solhost \(schema version "999-newer"\).*Start the newer version/s,
     )
     await expect(openHostDatabase(settings)).rejects.toMatchObject({ code: 'ERR_DATABASE_VERSION', message })
     expect(await databaseProblem(settings)).toMatchObject({

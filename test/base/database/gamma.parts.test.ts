@@ -85,7 +85,9 @@ describe.skipIf(mariadbPath === undefined)('gamma on MariaDB (skipped where it i
       openDatabase(databaseSettings(place.settings.home, 'gamma', place.server, { name, account }))
     await expect(open(place.settings.database.name)).rejects.toMatchObject({
       code: 'ERR_DATABASE_UNREACHABLE',
-      message: expect.stringMatching(/"guest" has no access to the database "file_.*Allow the account to/),
+      message: expect.stringMatching(
+        /"guest" does not have the required permissions for the database "file_.*Grant it permission to/,
+      ),
     })
   })
 

@@ -175,8 +175,8 @@ test('certificate: a missing, empty, oversized, truncated or unrelated file is r
     'is 1048577 bytes long. The maximum is 1048576. Set CERTIFICATE_NAME to the PKCS12 file with the certificate.',
     'is a truncated or damaged PKCS12 file. Copy it again, in binary mode.',
     'is not a PKCS12 file, or is damaged. Replace it with a PKCS12 file (.p12 or .pfx) that contains the certificate and its private key.',
-    'is not a regular file. Set CERTIFICATE_NAME to the PKCS12 file in that folder.',
-    'is not a regular file. Set CERTIFICATE_NAME to the PKCS12 file in that folder.',
+    'is not a regular file. Set CERTIFICATE_NAME to the name of a PKCS12 file in CERTIFICATE_FOLDER.',
+    'is not a regular file. Set CERTIFICATE_NAME to the name of a PKCS12 file in CERTIFICATE_FOLDER.',
   ])
 })
 
@@ -201,6 +201,6 @@ test('certificate: a pipe as the password file is rejected immediately', async (
   await folder.shell('mkfifo pass-pipe')
   const [file, passphraseFile] = [join(folder.path, 'site.p12'), join(folder.path, 'pass-pipe')]
   expect(() => readCertificate({ file, passphrase: '', passphraseFile })).toThrow(
-    'CERTIFICATE_PASS_FILE names a file that is not a regular file but a folder, a pipe or a device; write the secret into a file',
+    'CERTIFICATE_PASS_FILE names a file that is a folder, a pipe or a device. Write the secret into a regular file.',
   )
 })
