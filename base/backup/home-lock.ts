@@ -39,9 +39,9 @@ export function holdHome(home: string, { user, restoreCommand, mayReplace }: Use
   if (lock !== 'none') lock.release()
   throw inUse(
     mayReplace
-      ? `A restore into ${home} was interrupted, so it may contain a mix of old and restored files. Run "${restoreCommand}" again ` +
-          `with --replace, then start the ${user}. The data from before the restore is there too, in a folder named "replaced-…".`
-      : `A restore into ${home} was interrupted, so some files are missing there. Delete everything in it, run "${restoreCommand}" ` +
+      ? `A restore into ${home} was interrupted, so the folder may contain a mix of old and restored files. Run "${restoreCommand}" again ` +
+          `with --replace, then start the ${user}. The data from before the restore is in a subfolder named "replaced-…".`
+      : `A restore into ${home} was interrupted, so some files are missing. Delete everything in that folder, run "${restoreCommand}" ` +
           `again, then start the ${user}.`,
   )
 }

@@ -250,7 +250,10 @@ export async function checkGuests(
 
 function unusable(plugins: readonly Plugin[], why: string): PlatformError {
   const names = plugins.map(({ name }) => name).join(', ')
-  return new PlatformError('ERR_PLUGIN_INVALID', `Cannot load the "guest" files of the plugins ${names}: ${why}`)
+  return new PlatformError(
+    'ERR_PLUGIN_INVALID',
+    `Cannot load the "guest" files of these plugins: ${names}. Reason: ${why}`,
+  )
 }
 
 async function loadPlugin(folder: string): Promise<Plugin> {

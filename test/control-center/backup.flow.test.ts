@@ -327,7 +327,7 @@ test('restore: after an interrupted restore, starting and restoring again both f
   await expect(startTestCenter({}, { home })).rejects.toMatchObject({
     code: 'ERR_PLATFORM_IN_USE',
     message: expect.stringMatching(
-      /was interrupted.*Delete everything in it, run "npm run control-center -- restore" again/,
+      /was interrupted.*Delete everything in that folder, run "npm run control-center -- restore" again/,
     ),
   })
   await expect(restoreFrom(backup, home)).rejects.toMatchObject({ code: 'ERR_RESTORE_NOT_EMPTY' })

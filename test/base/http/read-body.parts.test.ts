@@ -200,7 +200,7 @@ test('an error does not quote the body', async () => {
   }
 })
 
-const CUT = 'The connection ended before the whole body was received. Send the request again.'
+const CUT = 'The connection ended before the whole request body was received. Send the request again.'
 const isBegun = (name: string) => expect.poll(() => begun.has(name)).toBe(true)
 const isCut = (name: string) => expect.poll(() => errors.get(name)?.message).toBe(CUT)
 
