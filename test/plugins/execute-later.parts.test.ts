@@ -140,7 +140,7 @@ test.each(['executeLater(() => {}, 1)', 'cancelLater(1)'])(
 
 test('executeLater: while scripts are loading, it throws an error with its name; each client’s ids start at 1', async () => {
   await expect(lab.hosted('application.executeLater(() => {}, 1)')).rejects.toThrow(
-    'application.executeLater works only in a call',
+    'application.executeLater can be used only in a function',
   )
   for (let time = 0; time < 2; time++) {
     expect((await (await open()).effects('run', ['application.executeLater(say, 7)'])).later).toEqual([

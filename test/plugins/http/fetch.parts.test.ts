@@ -325,7 +325,7 @@ test('plugins.http.fetch: nothing is sent while scripts are loading', async () =
     plugins.http.fetch('https://api.example.org/').catch((error) => { failed = error.message })
     function onSolutionOpen() { return JSON.stringify({ failed }) }`
   const { values } = await lab.run({ script })
-  expect(values.failed).toContain('plugins.http.fetch works only in a call')
+  expect(values.failed).toContain('plugins.http.fetch can be used only in a function')
   expect(sent).toEqual([])
 })
 
