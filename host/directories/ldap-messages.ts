@@ -50,7 +50,8 @@ export function createMessageReader(): MessageReader {
   return {
     read(chunk) {
       received += chunk.length
-      if (received > MOST_BYTES) throw new Error('the server’s responses are too large')
+      if (received > MOST_BYTES)
+        throw new Error(`the directory server’s responses are larger than ${MOST_BYTES / 1024 ** 2} MB in total`)
       chunks.push(chunk)
       size += chunk.length
       const messages: Buffer[] = []
@@ -141,5 +142,5 @@ function elementAt(bytes: Buffer, start: number): Element | null {
 }
 
 function notLdap(): Error {
-  return new Error('the server’s response is not a valid LDAP message')
+  return new Error('the directory server’s response is not a valid LDAP message')
 }

@@ -66,7 +66,13 @@ export function createDirectoryTest(connections: Connections): DirectoryTest {
     }
     const notReached = (step: TestStepName): TestStep => {
       const isOfPerson = username === null && (step === 'person' || step === 'membership')
-      return { step, result: 'skipped', message: isOfPerson ? 'No username was entered.' : 'An earlier step failed.' }
+      return {
+        step,
+        result: 'skipped',
+        message: isOfPerson
+          ? 'This step was skipped, because no username was entered.'
+          : 'This step was skipped, because an earlier step failed.',
+      }
     }
     return TEST_STEPS.map((name) => steps.find(({ step }) => step === name) ?? notReached(name))
   }
@@ -100,7 +106,7 @@ async function checkServers(connections: Connections, directory: Directory): Pro
 
 function describeBind({ bindDn }: Directory): string {
   return bindDn === null
-    ? 'There is no bind account, so the host searches anonymously.'
+    ? 'No bind account is set, so the host searches anonymously.'
     : `The directory accepts the bind account ${bindDn}.`
 }
 
@@ -134,7 +140,7 @@ async function findPerson(connection: Connection, directory: Directory, username
   const { attributes, idAttribute } = directory
   if (entry.id === null)
     throw new Failed(
-      `The entry ${entry.dn} has no valid attribute ${idAttribute}. Check the setting idAttribute.`,
+      `The attribute ${idAttribute} of the entry ${entry.dn} is missing or invalid. Check the setting idAttribute.`,
       stop,
     )
   if (entry.username === null)
@@ -142,7 +148,8 @@ async function findPerson(connection: Connection, directory: Directory, username
       `The entry ${entry.dn} has no attribute ${attributes.username}. Check the setting attributes.username.`,
       stop,
     )
-  if (entry.isDisabled) throw new Failed(`The account ${entry.dn} is disabled or has expired.`, stop)
+  if (entry.isDisabled)
+    throw new Failed(`The account ${entry.dn} is disabled or has expired. Enable or renew it in the directory.`, stop)
   return entry
 }
 

@@ -27,7 +27,7 @@ const FileFacts = { path: z.string(), etag: Etag, bytes: z.int() }
 export const Drafts = z.object({
   items: z.array(Draft),
   mode: z.enum(['edit', 'read']),
-  limit: z.int().describe('maximum number of drafts'),
+  limit: z.int().describe('maximum number of drafts per solution'),
   active: Version.nullable(),
   templates: z.array(z.enum(TEMPLATES)),
 })
@@ -48,7 +48,7 @@ export const DraftForm = z
       .optional()
       .describe('`solution`: a small new solution; `login-page`: the default login page, added to the base'),
   })
-  .refine(({ base, template }) => base !== undefined || template !== undefined, 'base or template is required')
+  .refine(({ base, template }) => base !== undefined || template !== undefined, 'must have "base" or "template"')
   .meta({ id: 'DraftForm' })
 
 export const FileQuery = z.strictObject({

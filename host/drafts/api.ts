@@ -42,7 +42,8 @@ type OfDraft = { readonly params: { readonly name: string; readonly id: string }
 const WRITE = 'solutions:{name}:write'
 const READ = 'solutions:{name}:read'
 const KNOWN_FILE = {
-  'If-None-Match': 'the `etag` of your copy of the file, in double quotes; if it is still current, the response is 304',
+  'If-None-Match':
+    'the `etag` of your copy of the file, in double quotes; the response is 304 if the file still has this `etag`',
 }
 const UNCHANGED = { 304: { description: 'the file still has the `etag` in `If-None-Match`' } } as const
 
@@ -147,7 +148,8 @@ function fileRoutes({ drafts, workbenchModes, supervisor, limits }: DraftApiPart
     route(
       'PUT /solutions/:name/drafts/:id/files/*path',
       {
-        summary: 'Save a file in a draft. If the content is unchanged, this always succeeds',
+        summary:
+          'Save a file in a draft. If the file already has this content, the request succeeds even if the `etag` in If-Match is outdated',
         right: WRITE,
         before: async (asked) => {
           await before(asked)
@@ -226,7 +228,8 @@ function renameRoutes({ drafts, workbenchModes }: DraftApiParts): AdminRoute[] {
         before,
         headers: {
           ...IF_MATCH,
-          'If-None-Match': '`*` instead of If-Match, if the file is deleted in the draft and so has no `etag`',
+          'If-None-Match':
+            '`*` if the draft deletes the file; send it instead of If-Match, because a deleted file has no `etag`',
         },
         body: schemas.RevertForm,
         answers: { 200: schemas.RevertedFile },
@@ -247,7 +250,7 @@ function checkRoutes(parts: DraftApiParts): AdminRoute[] {
       'POST /solutions/:name/drafts/:id/check',
       {
         summary:
-          'Check a draft in the same way as an upload. Uploads have priority. Requests that wait at the same time share one check of the newest files',
+          'Check a draft in the same way as an upload. Uploads are checked first. Requests that are waiting at the same time share one check of the latest files',
         right: WRITE,
         before,
         answers: { 200: schemas.DraftCheck },
@@ -295,7 +298,7 @@ function tryRoutes({ tryDraft, workbenchModes }: DraftApiParts): AdminRoute[] {
       'POST /solutions/:name/drafts/:id/try',
       {
         summary:
-          'Run a draft’s scripts without access to users, sessions, grants, secrets or the network. The body contains the responses to their HTTP requests',
+          'Run a draft’s scripts without access to users, sessions, grants, secrets or the network. The request body contains the responses to the scripts’ HTTP requests',
         right: WRITE,
         act: 'draft-try',
         names: namedDraft,
@@ -344,7 +347,8 @@ function publishRoutes({
     route(
       'POST /solutions/:name/drafts/:id/rebase',
       {
-        summary: 'Base a draft on another version. If a file changed in both, `choices` must say which copy to keep',
+        summary:
+          'Base a draft on another version. If a file changed both in the draft and in that version, `choices` must say which copy to keep',
         right: WRITE,
         before,
         body: schemas.RebaseForm,

@@ -43,7 +43,7 @@ export function needExpected(path: string, files: Files, expected: ExpectedFile,
   const etag = files.get(path)?.etag ?? null
   if (etag === expected) return
   const now =
-    etag === null ? 'does not exist anymore' : expected === null ? 'already exists' : 'has changed since you read it'
+    etag === null ? 'no longer exists' : expected === null ? 'already exists' : 'has changed since you read it'
   const message = `The file "${path}" ${now}. Your change was not applied. Reload the draft, then try again.`
   throw new PlatformError('ERR_CHANGED_MEANWHILE', message, { path, etag, revision })
 }
@@ -59,7 +59,7 @@ export function needName(path: string): void {
 export function needSize(path: string, content: Uint8Array, limits: Limits): void {
   const most = largestFile(path, limits)
   if (content.length <= most) return
-  const message = `"${path}" has ${content.length} bytes; at most ${most} are allowed.`
+  const message = `"${path}" is ${content.length} bytes. At most ${most} bytes are allowed.`
   throw new PlatformError('ERR_BUNDLE_TOO_LARGE', message, { path, limit: most })
 }
 
@@ -75,7 +75,7 @@ export function needPlace(path: string, files: Files, limits: Limits): void {
     if (other === path || (otherKey !== key && !isFolderOf(key, otherKey) && !isFolderOf(otherKey, key))) continue
     const reason =
       otherKey === key ? 'some file systems treat the two names as the same' : 'a file can’t also be a folder'
-    const message = `"${path}" can’t be added, because "${other}" exists: ${reason}.`
+    const message = `"${path}" can’t be added, because "${other}" exists: ${reason}. Choose another name.`
     throw new PlatformError('ERR_FILE_EXISTS', message, { path, other })
   }
   if (files.size > limits.BUNDLE_FILES) {
@@ -86,7 +86,7 @@ export function needPlace(path: string, files: Files, limits: Limits): void {
   }
   const bytes = [...files.values()].reduce((sum, facts) => sum + facts.bytes, 0)
   if (bytes <= limits.BUNDLE_UNPACKED) return
-  const message = `With this file, the bundle would have ${bytes} bytes. At most ${limits.BUNDLE_UNPACKED} are allowed.`
+  const message = `With this file, the bundle would be ${bytes} bytes. At most ${limits.BUNDLE_UNPACKED} bytes are allowed. Delete other files, or make this one smaller.`
   throw new PlatformError('ERR_BUNDLE_TOO_LARGE', message)
 }
 

@@ -18,7 +18,7 @@ export function expectedFile(ctx: Context): ExpectedFile {
   if (noneMatch !== '') throw new PlatformError('ERR_BAD_REQUEST', 'The If-None-Match header must be *.')
   throw new PlatformError(
     'ERR_IF_MATCH_MISSING',
-    'The request has no If-Match header. Send it with the etag of the file that you read. For a new file, send If-None-Match: * instead.',
+    'The request has no If-Match header. Set it to the ETag of the file that you read. For a new file, send If-None-Match: * instead.',
   )
 }
 
@@ -28,7 +28,7 @@ export function expectedContent(ctx: Context): string {
   if (match !== '') return readEtag(match)
   throw new PlatformError(
     'ERR_IF_MATCH_MISSING',
-    'The request has no If-Match header. Send it with the etag of the file that you read.',
+    'The request has no If-Match header. Set it to the ETag of the file that you read.',
   )
 }
 
@@ -40,5 +40,5 @@ export function isKnown(ctx: Context, etag: string): boolean {
 function readEtag(header: string): string {
   const etag = /^"([\w-]{1,100})"$/.exec(header)?.[1]
   if (etag !== undefined) return etag
-  throw new PlatformError('ERR_BAD_REQUEST', 'The If-Match header must be the etag of a file, in double quotes.')
+  throw new PlatformError('ERR_BAD_REQUEST', 'The If-Match header must be the ETag of a file, in double quotes.')
 }

@@ -104,7 +104,7 @@ async function tryPacked(
       new ScriptError(
         `scripts cannot query database servers while a draft is tried out, so the query to "${database}" was not sent`,
       ),
-    adviseHttp: () => 'declare the response to this request',
+    adviseHttp: () => 'declare one, then run the scripts again',
   }
   try {
     // Errors of the draft are shown with their source lines, like those of an upload.

@@ -84,7 +84,7 @@ export const Tried = z
     revision: z.int(),
     outcome: z
       .enum(OUTCOMES)
-      .describe('`refused`: the input is invalid for this draft, and no script failed; `message` contains the reason'),
+      .describe('`refused`: no script failed, but the input is invalid for this draft; `message` contains the reason'),
     message: z.string().nullable(),
     position: z.object({ file: z.string(), line: z.int(), column: z.int() }).nullable(),
     would: z.array(

@@ -31,7 +31,8 @@ export async function readRawBody(ctx: Context, limits: Limits, network: Network
 export function parseBody(raw: RawBody, limits: Limits): Json {
   if (raw === null) return null
   const text = decodeUtf8(raw.bytes)
-  if (text === null) throw new PlatformError('ERR_BAD_REQUEST', 'The body is not valid UTF-8. Encode it as UTF-8.')
+  if (text === null)
+    throw new PlatformError('ERR_BAD_REQUEST', 'The request body is not valid UTF-8. Encode it as UTF-8.')
   if (raw.kind === 'text') return text
   return raw.kind === 'form' ? formOf(text, limits) : jsonOf(text)
 }
@@ -85,7 +86,7 @@ async function inTime<T>(ctx: Context, reading: Promise<T>): Promise<T> {
   const timer = setTimeout(() => {
     // Close the connection once the response has been sent, because the rest of the body isn't read.
     ctx.res.once('finish', () => ctx.req.destroy())
-    reject(new PlatformError('ERR_BODY_SLOW', `The body did not arrive within ${BODY_TIME} ms.`))
+    reject(new PlatformError('ERR_BODY_SLOW', `The request body did not arrive within ${BODY_TIME} ms.`))
   }, BODY_TIME)
   try {
     return await Promise.race([reading, late])
@@ -99,11 +100,17 @@ function jsonOf(text: string): Json {
   const parsed = parseStrictJson(text)
   if ('error' in parsed) {
     const { line, column, message } = parsed.error
-    throw new PlatformError('ERR_BAD_REQUEST', `The body is not valid JSON: line ${line}, column ${column}: ${message}`)
+    throw new PlatformError(
+      'ERR_BAD_REQUEST',
+      `The request body is not valid JSON: line ${line}, column ${column}: ${message}`,
+    )
   }
   const value = parsed.value as Json
   if (countValues(value) > MOST_VALUES) {
-    throw new PlatformError('ERR_BODY_TOO_LARGE', `The body has too many values. At most ${MOST_VALUES} are allowed.`)
+    throw new PlatformError(
+      'ERR_BODY_TOO_LARGE',
+      `The request body has too many values. At most ${MOST_VALUES} are allowed.`,
+    )
   }
   return value
 }

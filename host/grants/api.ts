@@ -31,7 +31,7 @@ const BindingName = z
     error: 'must be 1 to 64 letters, digits, "_" and "$", and must not start with a digit',
   })
   .refine((name) => !(name in Object.prototype), {
-    error: 'must not be a property that every JavaScript object has, such as "constructor"',
+    error: 'must not be the name of a property that every JavaScript object has, such as "constructor"',
   })
 
 const DatabaseForm = z
@@ -104,7 +104,7 @@ export function grantRoutes(parts: GrantApiParts): AdminRoute[] {
       'PUT /solutions/:name/grants',
       {
         summary:
-          'Replace a solution’s grants. If a database has no password in the request, its stored password is kept, provided that its server and username are unchanged',
+          'Replace a solution’s grants. A database that is sent without a password keeps its stored password if its server and username are unchanged',
         // Tokens need the scope `admin`: a tool that uploads a solution for its author must not be able to grant
         // anything to the solution.
         right: null,

@@ -46,9 +46,9 @@ export function refusalOf({ server, database, username }: GrantedPlace, platform
   }
   if (username !== undefined && !isSameName(username, platform.username)) return null
   return (
-    `The platform uses the account in DB_${server.toUpperCase()}_USERNAME on the server ${server}. Scripts with the same account ` +
-    'could change the platform. Create an account for this solution only, with access to this database only, ' +
-    'and grant it with its username and password.'
+    `The platform uses the account in DB_${server.toUpperCase()}_USERNAME on the server ${server}. Scripts with this account ` +
+    'could change the platform’s own data. Create a separate account that can access only this database. ' +
+    'Then grant the database with the username and password of that account.'
   )
 }
 
@@ -93,8 +93,8 @@ export function warnOfGrants(
 
 function sharedAccount(name: string, server: string): string {
   return (
-    `Scripts connect to the database "${name}" with the account in DB_${server.toUpperCase()}_USERNAME. On that server, they can do ` +
-    'everything that this account can, including in databases of other solutions that use it. Row policies do not ' +
-    'apply to a superuser or to the owner of a table. Create an account for this solution only.'
+    `Scripts connect to the database "${name}" with the account in DB_${server.toUpperCase()}_USERNAME, so they have all of its ` +
+    'permissions. If other solutions use the same account, these scripts can also access their databases. Row policies ' +
+    'do not apply to a superuser or to the owner of a table. Create a separate account for this solution.'
   )
 }

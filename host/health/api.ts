@@ -78,7 +78,7 @@ const Health = z
           droppedAt: EpochMs.nullable().describe('when telemetry was last dropped; null if never'),
         }),
       )
-      .describe('the signals that are sent to a collector; an empty list if none are'),
+      .describe('the signals that are sent to a collector; empty if none are sent'),
     clients: z.int().describe('number of open clients on this host'),
     processes: z.array(
       z.object({
@@ -93,7 +93,7 @@ const Health = z
     cloudLogins: z
       .array(z.object({ solution: z.string(), problem: z.enum(CLOUD_LOGIN_PROBLEMS) }))
       .describe(
-        'PLATFORM_CLOUD solutions that had a problem with sign-ins or the login page when this host last contacted the control center',
+        'PLATFORM_CLOUD solutions whose sign-ins or login page had a problem when this host last contacted the control center',
       ),
     cloud: z
       .object({

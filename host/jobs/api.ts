@@ -39,9 +39,7 @@ const JobRun = z
     scheduledFor: z
       .int()
       .nullable()
-      .describe(
-        'the time in the schedule for which the run was queued; null if a script or an operator queued the run',
-      ),
+      .describe('the scheduled time of the run; null if a script or an operator queued it'),
     missed: z
       .int()
       .describe('number of earlier due times at which no host could start the job; at most 1,000 are counted'),
@@ -57,8 +55,10 @@ const RunDetails = JobRun.extend({
   tenant: z.array(z.union([z.string(), z.number()])).nullable(),
   data: z
     .unknown()
-    .describe('the run’s data; null without the scope `solutions:{name}:write`, and after the run has succeeded'),
-  result: z.unknown().describe('the run’s result; null without the scope `solutions:{name}:write`'),
+    .describe(
+      'the run’s data; null if the run has succeeded, or if the caller does not have the scope `solutions:{name}:write`',
+    ),
+  result: z.unknown().describe('the run’s result; null if the caller does not have the scope `solutions:{name}:write`'),
   log: z.array(LogLineSchema),
 }).meta({ id: 'JobRunDetails' })
 
@@ -169,7 +169,7 @@ function changeRoutes({ catalog, jobStore, jobs, limits }: JobApiParts): AdminRo
         if (state !== 'waiting' && state !== 'running') {
           throw new PlatformError(
             'ERR_RUN_ENDED',
-            `The run cannot be cancelled, because it has already ended with the state "${state}".`,
+            `The run cannot be cancelled, because it has already ended. Its state is "${state}".`,
           )
         }
         ctx.status = state === 'waiting' ? 204 : 202
@@ -210,7 +210,7 @@ function listRoutes(parts: JobApiParts): AdminRoute[] {
               .int()
               .nullable()
               .describe(
-                'when the host resumes jobs that it paused because their processes failed, in epoch ms; null if no jobs are paused this way',
+                'when the host resumes the solution’s jobs, in epoch ms, if it paused them because their processes failed; otherwise null',
               ),
             items: z.array(ListedJob),
           }),
@@ -248,7 +248,9 @@ function listRoutes(parts: JobApiParts): AdminRoute[] {
         query: z.strictObject({
           job: JobName.optional(),
           state: z.enum(RUN_STATES).optional(),
-          before: RunId.optional().describe('the id of a run; the response contains only older runs'),
+          before: RunId.optional().describe(
+            'the id of a run; the response contains only runs that are older than this one',
+          ),
         }),
         answers: { 200: z.object({ items: z.array(JobRun), next: z.string().nullable() }) },
       },

@@ -10,7 +10,7 @@ export function jobDataText(data: unknown, limits: Pick<Limits, 'JOB_DATA'>): st
   if (text !== null && Buffer.byteLength(text) > limits.JOB_DATA) {
     throw new PlatformError(
       'ERR_BODY_TOO_LARGE',
-      `The run’s data has more than ${limits.JOB_DATA} bytes, which is the maximum (JOB_DATA).`,
+      `The run’s data is larger than ${limits.JOB_DATA} bytes, the maximum that JOB_DATA allows.`,
     )
   }
   return text

@@ -11,7 +11,7 @@ export const HOST_MAIL: MailService = {
   mails: 'host_mails',
   counts: 'host_mail_counts',
   sender: 'This host',
-  ifWaiting: 'If the problem persists, check the log for the reason the mail server rejects emails.',
+  ifWaiting: 'If the problem persists, check the host’s log to find out why the mail server rejects emails.',
   ifUsedUp: 'raise MAILS_HOURLY',
   usedUp: 'this host has reached its limit of emails per hour (MAILS_HOURLY)',
 }

@@ -130,7 +130,10 @@ export function createSendLinks({ links, mail, sites }: SendLinksParts): SendLin
       await links.revoke(user.uid, kind)
       const made = await links.create(user, { kind, solution: solution.name, isMailed: to !== null })
       if (made === null)
-        throw new PlatformError('ERR_CHANGED_MEANWHILE', 'Other links were created at the same time. Try again.')
+        throw new PlatformError(
+          'ERR_CHANGED_MEANWHILE',
+          'Another request created links for this user at the same time. Try again.',
+        )
       const { expiresAt } = made
       if (to === null) return { expiresAt, mailedTo: null, link: linkTo(solution, kind, made) }
       await post(kind, { user, solution, locale: 'en' }, { to, made }, BY_OPERATOR)

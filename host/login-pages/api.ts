@@ -44,7 +44,7 @@ export function loginPageRoutes({ store, catalog, limits }: LoginPageApiParts): 
       'GET /solutions/:name/login-page',
       {
         summary:
-          'Get facts about the active version’s login page: whether it has a template, its warnings, and the states that a preview can show',
+          'Get information about the active version’s login page: whether it has a template, its warnings, and the states that a preview can show',
         right: 'solutions:{name}:read',
         answers: { 200: LoginPage },
       },

@@ -149,11 +149,12 @@ test('drafts: file names and sizes must follow the same rules as in a bundle', a
   expect((await save('named', draft, 'GLOBALS.js', '', NEW)).json()).toMatchObject({
     code: 'ERR_FILE_EXISTS',
     detail:
-      '"GLOBALS.js" can’t be added, because "globals.js" exists: some file systems treat the two names as the same.',
+      '"GLOBALS.js" can’t be added, because "globals.js" exists: some file systems treat the two names as the same. Choose another name.',
   })
   expect((await save('named', draft, 'media/a.bin/b', '', NEW)).json()).toMatchObject({
     code: 'ERR_FILE_EXISTS',
-    detail: '"media/a.bin/b" can’t be added, because "media/a.bin" exists: a file can’t also be a folder.',
+    detail:
+      '"media/a.bin/b" can’t be added, because "media/a.bin" exists: a file can’t also be a folder. Choose another name.',
   })
   expect(await refused('media')).toEqual([409, 'ERR_FILE_EXISTS'])
   expect(await refused('scopes/large.js', 'x'.repeat(1024 ** 2 + 1))).toEqual([413, 'ERR_BUNDLE_TOO_LARGE'])

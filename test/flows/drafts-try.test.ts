@@ -186,7 +186,9 @@ async function erp() { return plugins.database.query('erp', 'select 1') }`,
   expect(declared).toMatchObject({ outcome: 'returned', result: { status: 200, body: { id: '7', rate: 2 } } })
   expect(declared.requests).toMatchObject([{ url, method: 'GET' }])
   const undeclared = await tryIn(draft, { run: 'endpoint', address: 'GET /rates/7' })
-  expect(undeclared.message).toContain(`no response is declared for GET ${url}: declare the response to this request`)
+  expect(undeclared.message).toContain(
+    `no response is declared for GET ${url}: declare one, then run the scripts again`,
+  )
   for (let again = 0; again < 2; again++) {
     const own = await tryIn(draft, { run: 'endpoint', address: 'GET /own' })
     expect(own).toMatchObject({ outcome: 'returned', result: { status: 200, body: [] } })

@@ -69,7 +69,7 @@ test.each([
   ['a number without digits', '300b02010361060a0004000400'],
   ['a negative length of a control', `3010020103${BIND.slice(10)}a1020500`],
 ])('LDAP messages: %s ends the connection', (_what, hex) => {
-  expect(() => read(Buffer.from(hex, 'hex'))).toThrow('the server’s response is not a valid LDAP message')
+  expect(() => read(Buffer.from(hex, 'hex'))).toThrow('the directory server’s response is not a valid LDAP message')
 })
 
 test('LDAP messages: a connection may receive 4 MB', () => {
@@ -77,7 +77,7 @@ test('LDAP messages: a connection may receive 4 MB', () => {
   const chunk = Buffer.from(`3084${(16 * 1024 ** 2).toString(16).padStart(8, '0')}${'00'.repeat(60_000)}`, 'hex')
   expect(() => {
     for (let at = 0; at < 100; at++) reader.read(chunk)
-  }).toThrow('the server’s responses are too large')
+  }).toThrow('the directory server’s responses are larger than 4 MB in total')
 })
 
 test('LDAP messages: the library’s parser terminates for all messages that pass', () => {

@@ -92,7 +92,10 @@ test.each([
     'twin',
     'person failed: Several entries match the filter for this username. Change the filter so that only one entry matches.',
   ],
-  ['carla', `person failed: The account CN=Carla,OU=People,${AD_BASE} is disabled or has expired.`],
+  [
+    'carla',
+    `person failed: The account CN=Carla,OU=People,${AD_BASE} is disabled or has expired. Enable or renew it in the directory.`,
+  ],
 ])('directory test: the person %s can’t sign in', async (username, step) => {
   expect((await stepsOf({}, username)).slice(4)).toEqual([step, 'membership skipped'])
 })

@@ -37,7 +37,7 @@ test('grant warnings: an account that solutions share is reported', () => {
   const [warning] = warnOfGrants({ databases: { crm }, http: [] }, ASKED, EMBEDDED)
   expect(warning?.code).toBe('shared_account')
   expect(warning?.message).toContain('DB_ALPHA_USERNAME')
-  expect(warning?.message).toContain('Create an account for this solution only.')
+  expect(warning?.message).toContain('Create a separate account for this solution.')
 })
 
 test('grant warnings: a stored grant that would be rejected today is reported', () => {
