@@ -123,7 +123,11 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
     const solution = await needSolution(ctx)
     const mode = signInModeOf(solution)
     if (mode === 'NONE' || isProviderMode(mode)) {
-      throw new PlatformError('ERR_METHOD_NOT_ALLOWED', 'This solution has no sign-in form.', { allow: 'HEAD, GET' })
+      throw new PlatformError(
+        'ERR_METHOD_NOT_ALLOWED',
+        'This solution has no sign-in form. Open the solution’s page to sign in or continue.',
+        { allow: 'HEAD, GET' },
+      )
     }
     await maintenance.refuseNewWork()
     const locale = localeOf(ctx, solution)
@@ -246,7 +250,10 @@ async function readOwnForm(
 }
 
 function notFromPage(): PlatformError {
-  return new PlatformError('ERR_FOREIGN_ORIGIN', 'You can only sign out from the solution’s own page.')
+  return new PlatformError(
+    'ERR_FOREIGN_ORIGIN',
+    'The sign-out request was not sent from the solution’s own page. Open the solution, and sign out there.',
+  )
 }
 
 /** @throws ERR_SOLUTION_NOT_FOUND if the parameter is not a valid solution name */

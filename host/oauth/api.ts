@@ -164,7 +164,7 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
       'POST /solutions/:name/oauth/test',
       {
         summary:
-          'Test OAuth settings as far as possible without a sign-in. As with PUT, settings in the body override those in the manifest. Without a body, the current settings are tested',
+          'Test OAuth settings as far as possible without a sign-in. As with PUT, settings in the request body override those in the manifest. Without a request body, the current settings are tested',
         right: 'solutions:{name}:write',
         before: find,
         body: OAuthSettingsForm.nullable(),

@@ -42,7 +42,7 @@ export function checkAuthorizationResponse(
   if (mode !== configuration.responseMode) {
     throw new OAuthProblem(
       'oauth_token',
-      `the response was sent as ${mode}, but ${configuration.responseMode} was requested`,
+      `the provider sent the response as ${mode}, but the host requested ${configuration.responseMode}`,
     )
   }
   const code = parameters.get('code')

@@ -73,7 +73,7 @@ async function follow(asking: Asking, token: string, parts: BackchannelLogoutPar
   if (jwksUri === null)
     throw new OAuthProblem(
       'oauth_token',
-      'the token cannot be verified, because the provider has no key set ("jwks_uri")',
+      'the token cannot be verified, because the provider’s JWKS URL ("jwks_uri") is missing',
     )
   const { clientId } = configuration
   const checked = await checkLogoutToken(token, {

@@ -39,7 +39,7 @@ export function createConfigurationChooser({
     const ofOperator = await settings.get(solution.name)
     const merged = mergeSettings(solution.manifest.oauth, ofOperator)
     if (merged !== null) return checkConfiguration(merged, placeOf(solution.manifest.oauth, ofOperator), refusalOf)
-    const message = 'there are no OAuth settings: solution.json has no "oauth", and the operator has not set any'
+    const message = 'there are no OAuth settings: add "oauth" to solution.json, or ask the operator to set them'
     throw new OAuthProblem('oauth_configuration', message)
   }
 
@@ -77,7 +77,7 @@ export function createConfigurationChooser({
       const { authenticator: mode } = asking.solution.manifest
       if (mode === 'OAUTH') return fromSettings(asking.solution)
       if (mode === 'OAUTH_AUTHENTICATOR') return fromScript(asking)
-      throw new TypeError(`solutions with the authenticator ${mode} have no OAuth settings`)
+      throw new TypeError(`solutions with the authenticator ${mode} do not use OAuth settings`)
     },
     async fallbackOf({ name, manifest }) {
       const ofOperator = manifest.authenticator === 'OAUTH' ? await settings.get(name) : null

@@ -48,7 +48,7 @@ export function createClientSecrets(secrets: Pick<Secrets, 'forHost'>, now: () =
     const [place, own] = [placeOf(userInfo), placeOf(tokenEndpoint)]
     if (name === null || place === own || place === `api.${own}`) return
     if ((await secrets.forHost(solution, name, place)) !== null) return
-    const message = `the operator must allow the secret ${name} for the host ${place}, because "userInfoEndpoint" contains this host`
+    const message = `the operator must allow the secret ${name} for the host ${place}, because "userInfoEndpoint" is on this host`
     throw new OAuthProblem('oauth_configuration', message)
   }
 

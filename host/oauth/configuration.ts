@@ -164,7 +164,7 @@ function ownSettings(settings: Settings, { settings: known }: ProviderRow, refus
   const foreign = written.find((name) => !known.includes(name))
   if (foreign !== undefined) {
     const of = (Object.keys(PROVIDERS) as ProviderName[]).filter((api) => PROVIDERS[api].settings.includes(foreign))
-    refuse(`"${foreign}" is a setting for ${of.join(' and ')}, not for ${settings.api}`)
+    refuse(`"${foreign}" is a setting for ${of.join(' and ')}, not for ${settings.api}; remove it`)
   }
   return Object.fromEntries(written.map((name) => [name, settings[name]]))
 }

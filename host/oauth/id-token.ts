@@ -80,7 +80,10 @@ function checkHash(name: 'at_hash' | 'c_hash', claim: unknown, came: string | un
   const hash = createHash(algorithm).update(came).digest()
   const half = hash.subarray(0, hash.length / 2).toString('base64url')
   if (typeof claim !== 'string' || !isSameSecret(claim, half))
-    throw refused(WHAT, `has a "${name}" that does not match the ${name === 'c_hash' ? 'code' : 'access token'}`)
+    throw refused(
+      WHAT,
+      `has ${name === 'c_hash' ? 'a "c_hash" that does not match the code' : 'an "at_hash" that does not match the access token'}`,
+    )
 }
 
 function checkAge(claims: Readonly<Record<string, unknown>>, maxAge: number, { now, skew }: ExpectedIdToken): void {

@@ -90,7 +90,7 @@ async function takeTransaction(asked: Asked, parts: ReturnParts): Promise<Attemp
   const nothingKnown = { configuration: null, provider: null, claims: null, returnTo: startPageOf(solution) }
   const refuse = (problem = expired()) => refused(asked, problem, nothingKnown, parts)
   const unreadable = (message: string) => refuse(expired(message, 'unreadable'))
-  if (parameters === null) return unreadable('the response was not read, because it is larger than the limit for forms')
+  if (parameters === null) return unreadable('the response was not read, because it is larger than FORM_BODY allows')
   const state = stateOfResponse(parameters)
   if (state === null) return unreadable('the response must have exactly one "state"')
   const taken = await take(asked, state, parts)
@@ -231,7 +231,7 @@ function firstStepOf(attempt: Attempt, { verified, answer, providerLogin }: Chec
 }
 
 function signedOut(attempt: Attempt, claims: Claims, parts: ReturnParts): Refusal {
-  const problem = expired('the provider has signed the user out in the meantime', 'signed-out')
+  const problem = expired('the provider signed the user out before this sign-in was complete', 'signed-out')
   return refused(attempt, problem, contextOf(attempt, claims), parts)
 }
 

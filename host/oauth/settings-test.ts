@@ -126,7 +126,7 @@ function check(
   if (settings !== null) return checkConfiguration(settings, where, refusalOf)
   throw new OAuthProblem(
     'oauth_configuration',
-    'there are no OAuth settings to test: send them in the body, or set them with PUT',
+    'there are no OAuth settings to test: send them in the request body, or set them with PUT',
   )
 }
 
@@ -163,16 +163,16 @@ function clockStep(clock: Clock | null, leeway: number): TestStep {
   const seconds = Math.round(Math.abs(clock.ahead) / 1000)
   const apart = `The clock of ${clock.host} is ${seconds} s ${clock.ahead < 0 ? 'behind' : 'ahead of'} this host’s clock`
   return Math.abs(clock.ahead) <= leeway
-    ? { step: 'clock', result: 'ok', message: `${apart}. The maximum difference is ${leeway / 1000} s.` }
+    ? { step: 'clock', result: 'ok', message: `${apart}. A difference of up to ${leeway / 1000} s is allowed.` }
     : {
         step: 'clock',
         result: 'failed',
-        message: `${apart}, but the maximum difference is ${leeway / 1000} s. Synchronize this host’s clock with NTP, or raise OAUTH_CLOCK_SKEW.`,
+        message: `${apart}, but a difference of at most ${leeway / 1000} s is allowed. Synchronize this host’s clock with NTP, or raise OAUTH_CLOCK_SKEW.`,
       }
 }
 
 function notReached(step: TestStepName): TestStep {
-  return { step, result: 'skipped', message: 'An earlier step failed.' }
+  return { step, result: 'skipped', message: 'This step was skipped, because an earlier step failed.' }
 }
 
 function describeSettings({ api, responseType, pkce }: OAuthConfiguration): string {

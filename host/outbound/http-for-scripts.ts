@@ -11,9 +11,10 @@ export type HttpForScriptsParts = {
 }
 
 const REASONS: Readonly<Record<HttpRefusal, string>> = {
-  'not-asked': 'the solution’s manifest does not list this host under "http"',
-  'not-granted': 'the operator has not granted the host to this solution',
-  private: 'the host is in a private network or on this machine and is not listed in HTTP_ALLOWED_HOSTS',
+  'not-asked': 'the solution’s manifest does not list this host; add it to "http" in solution.json',
+  'not-granted': 'the operator has not granted this host to the solution; ask the operator to grant it',
+  private:
+    'this host is in a private network or on this machine; to allow it, the operator can add it to HTTP_ALLOWED_HOSTS',
 }
 
 /** HTTP requests from scripts. They can be sent only to hosts that the operator has granted to the solution. */

@@ -142,7 +142,7 @@ async function readBody(response: IncomingMessage, maxBytes: number, { place }: 
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length
     if (length > maxBytes) {
-      const message = `the response from ${place} has more than ${maxBytes} bytes`
+      const message = `the response from ${place} is larger than ${maxBytes} bytes`
       throw new PlatformError('ERR_OUTBOUND_SIZE', message, { place })
     }
     chunks.push(chunk)

@@ -34,7 +34,7 @@ const SignInPolicyForm = z
       .max(LONGEST_GRACE, { error: `must be a whole number from 0 to ${LONGEST_GRACE}` })
       .default(0)
       .describe(
-        'the number of days for which users can postpone setting up a second factor, counted from the first time they are asked',
+        'for how many days users can postpone setting up a second factor; the period starts when they are first asked to',
       ),
     setUpByLink: z
       .boolean()
@@ -43,11 +43,11 @@ const SignInPolicyForm = z
   })
   .refine(({ level, requiredFor }) => requiredFor === undefined || canRequire(level), {
     path: ['requiredFor'],
-    error: 'requires the level "required" or "passkey"',
+    error: 'requires "level" to be "required" or "passkey"',
   })
   .refine(({ level, graceDays }) => graceDays === 0 || canRequire(level), {
     path: ['graceDays'],
-    error: 'requires the level "required" or "passkey"',
+    error: 'requires "level" to be "required" or "passkey"',
   })
   .meta({ id: 'SignInPolicyForm' })
 
@@ -88,7 +88,7 @@ export function signInPolicyRoutes({ store, catalog, policies, passkeyPlaces }: 
     if (active !== null && signInModeOf(active) === 'DEFAULT') return
     throw new PlatformError(
       'ERR_REQUEST_INVALID',
-      '"setUpByLink" requires an active version with the authenticator DEFAULT, because links exist only for its users.',
+      '"setUpByLink" requires an active version with the authenticator DEFAULT, because only users of such solutions can receive links.',
     )
   }
 
@@ -153,7 +153,7 @@ function policyTarget({ level, requiredFor, graceDays, setUpByLink }: SignInPoli
 
 function passkeysUnavailable(name: string): PlatformError {
   const how =
-    'Passkeys require https, a host name, and SOLUTION_ORIGIN or PASSKEYS=on. Change these settings, or choose another level.'
+    'Passkeys require https, a host name instead of an IP address, and SOLUTION_ORIGIN or PASSKEYS=on. Meet these requirements, or choose another level.'
   return new PlatformError('ERR_REQUEST_INVALID', `"level": this host doesn’t offer passkeys for "${name}". ${how}`, {
     level: 'passkey',
   })

@@ -53,9 +53,7 @@ const AccountQuery = z.strictObject({
   source: z
     .enum(SOURCE_NAMES, { error: `must be one of ${SOURCE_NAMES.join(', ')}` })
     .optional()
-    .describe(
-      'the account’s source; can be absent if only one source has an account with this uid and a second factor',
-    ),
+    .describe('the account’s source; optional if only one source has an account with this uid and a second factor'),
 })
 
 /** Routes that show and reset users' second factors. They never return a factor's secret. */
@@ -220,14 +218,14 @@ async function findAccount(
   if (first === undefined) {
     throw new PlatformError(
       'ERR_NOT_FOUND',
-      `No account with this uid in the solution "${solution}" has a second factor.`,
+      `No account with this uid in the solution "${solution}" has a second factor. Check the uid.`,
     )
   }
   if (others.length === 0) return first
   const names = [first, ...others].map(sourceNameOf).join(', ')
   throw new PlatformError(
     'ERR_REQUEST_INVALID',
-    `Several sources have an account with this uid. Add \`source\` to the query, with one of these values: ${names}.`,
+    `Several sources have an account with this uid. Add the query parameter \`source\` with one of these values: ${names}.`,
   )
 }
 

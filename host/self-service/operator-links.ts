@@ -39,7 +39,7 @@ export function createOperatorLinks(parts: OperatorLinksParts): OperatorLinks {
       if (found !== undefined) return found
       if (name !== undefined) {
         throw invalid(
-          `"${name}" is not an active solution with the authenticator DEFAULT, so no link can open it. Choose another solution.`,
+          `"${name}" is not an active solution with the authenticator DEFAULT, so a link cannot open it. Choose another solution.`,
         )
       }
       const [only, ...others] = all
@@ -51,7 +51,7 @@ export function createOperatorLinks(parts: OperatorLinksParts): OperatorLinks {
       if (others.length === 0) return only
       const names = all.map((solution) => solution.name).slice(0, 20)
       throw invalid(
-        `The link needs a solution, and several are possible. Set \`solution\` to one of these names: ${names.join(', ')}.`,
+        `The request does not say which solution the link opens. Set \`solution\` to one of these names: ${names.join(', ')}.`,
       )
     },
   }

@@ -22,7 +22,7 @@ export function addSelfServiceRoutes(
     if (signInModeOf(solution) !== 'DEFAULT') {
       throw new PlatformError(
         'ERR_NOT_FOUND',
-        'The passwords of this solution’s users are not stored on this server, so this page cannot change them.',
+        'This solution’s users do not have their passwords on this server, so this page cannot change them. Ask your administrator where to change your password.',
       )
     }
     return readArrival(ctx, solution, localeOf(ctx, solution), parts.sites)

@@ -112,13 +112,13 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
 
   function notStarted({ message }: Error): void {
     onError(`an embedded database’s process could not be started: ${message}`)
-    waiting.fail(new ScriptError('the embedded database could not be started'))
+    waiting.fail(unusable('could not be started'))
   }
 
   function receive(from: Started, message: FromEmbedded | null): void {
     if (from.state === 'killed') return
     if (message === null) {
-      onError('the process of an embedded database sent an invalid message and was terminated')
+      onError('the host terminated the process of an embedded database, because it sent an invalid message')
       from.child.kill()
     } else if (from.state === 'starting') opened(from, message)
     else settle(message)
@@ -132,7 +132,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     }
     const why = message.kind === 'failed' ? message.message : 'its process sent an unexpected message'
     onError(`an embedded database cannot be opened: ${why}`)
-    waiting.fail(new ScriptError('the embedded database cannot be opened; the reason is in the platform’s log'))
+    waiting.fail(unusable('cannot be opened'))
     void kill()
   }
 
@@ -157,7 +157,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     if (started === null) return
     const { pid } = started.child
     if (residentSize(pid) > memory * 1024 ** 2) {
-      giveUp(new ScriptError(`the query exceeded its memory limit of ${memory} MB`))
+      giveUp(new ScriptError(`the query used more than ${memory} MB of memory; simplify it or select less data`))
     } else if (!started.isSetBack && processorTime(pid) - before > LONG_QUERY) {
       // One solution's long query must not slow down sign-ins to other solutions.
       setBack(pid)
@@ -187,7 +187,7 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     started = null
     takeRunning()?.reject(new ScriptError('the embedded database’s process stopped while the query was running'))
     // Another process would fail to start too, so reject the waiting queries.
-    if (one.state === 'starting') waiting.fail(new ScriptError('the embedded database could not be started'))
+    if (one.state === 'starting') waiting.fail(unusable('could not be started'))
     next()
   }
 
@@ -251,12 +251,20 @@ function createQueue(limits: Limits) {
   }
 }
 
+function unusable(why: string): ScriptError {
+  return new ScriptError(`the embedded database ${why}; ask the operator to check the host’s log`)
+}
+
 function errorOf(why: EmbeddedFailure, message: string, { limits, file }: EmbeddedOptions): ScriptError {
   if (why === 'rows') return overRows(limits)
   if (why === 'size') return overSize(limits)
   if (why === 'second')
     return new ScriptError('a query must be a single statement, but there is text after its semicolon')
   return why === 'file'
-    ? overLimit(limits, 'EMBEDDED_SIZE', 'the embedded database has reached its maximum size')
+    ? overLimit(
+        limits,
+        'EMBEDDED_SIZE',
+        'the embedded database has reached its maximum size; delete data that you no longer need',
+      )
     : serverAnswered(message, [file])
 }

@@ -21,7 +21,7 @@ export function notGranted(name: string): ScriptError {
 
 export function otherServer(name: string, asked: string, granted: string): ScriptError {
   return new ScriptError(
-    `solution.json requests the database ${name} on ${asked}, but the operator granted it on ${granted}; change one of them`,
+    `solution.json requests the database ${name} on ${asked}, but the operator granted it on ${granted}; correct solution.json, or ask the operator to change the grant`,
   )
 }
 

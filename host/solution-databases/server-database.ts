@@ -188,8 +188,8 @@ const WHY = {
   away: 'the server cannot be reached; check its address and the network',
   account: 'the server rejects the account; check its name and password',
   'no-database': 'the server has no database with this name; create it or correct the grant',
-  rights: 'the account has no access to the database; allow it on the server',
-  tls: 'the server does not offer TLS, or its certificate is not trusted',
+  rights: 'the account has no access to the database; grant it access on the database server',
+  tls: 'the server does not offer TLS, or its certificate is not trusted; fix the server’s TLS settings',
 } as const
 
 /** @throws Error if `work` takes longer than `time` ms */

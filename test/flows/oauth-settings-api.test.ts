@@ -73,7 +73,7 @@ test('oauth settings: the response contains warnings about settings that would p
     {
       code: 'incomplete',
       message:
-        '"oauth" in solution.json, overridden by the operator’s settings: "tenant" is a setting for Microsoft, not for Google',
+        '"oauth" in solution.json, overridden by the operator’s settings: "tenant" is a setting for Microsoft, not for Google; remove it',
     },
   ])
   expect(await warnings('set-bare', { api: 'Custom', clientId: 'x', issuer: 'http://127.0.0.1:1' })).toEqual([

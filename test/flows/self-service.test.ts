@@ -275,7 +275,7 @@ describe('links from operators', () => {
     const body = { username: 'ida', invite: true }
     expect(await askAdmin(noMail, 'POST', 'users', body, 422)).toMatchObject({
       detail:
-        'The link needs a solution, and several are possible. Set `solution` to one of these names: second, shop.',
+        'The request does not say which solution the link opens. Set `solution` to one of these names: second, shop.',
     })
     expect(((await askAdmin(noMail, 'GET', 'users?search=ida')).items as unknown[]).length).toBe(0)
     const made = await askAdmin(noMail, 'POST', 'users', { ...body, solution: 'second' })

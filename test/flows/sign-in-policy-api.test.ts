@@ -65,8 +65,11 @@ test('sign-in policy: a permission that nobody can have causes a warning', async
 
 test.each([
   [{ level: 'on' }, '✖ must be one of off, optional, required, passkey\n  → at level'],
-  [{ level: 'optional', requiredFor: ['Users'] }, '✖ requires the level "required" or "passkey"\n  → at requiredFor'],
-  [{ level: 'optional', graceDays: 1 }, '✖ requires the level "required" or "passkey"\n  → at graceDays'],
+  [
+    { level: 'optional', requiredFor: ['Users'] },
+    '✖ requires "level" to be "required" or "passkey"\n  → at requiredFor',
+  ],
+  [{ level: 'optional', graceDays: 1 }, '✖ requires "level" to be "required" or "passkey"\n  → at graceDays'],
   [{ level: 'required', requiredFor: [] }, '✖ must list at least one permission\n  → at requiredFor'],
   [{ level: 'required', graceDays: 31 }, '✖ must be a whole number from 0 to 30\n  → at graceDays'],
   [{ level: 'required', graceDays: 0.5 }, '✖ must be a whole number from 0 to 30\n  → at graceDays'],

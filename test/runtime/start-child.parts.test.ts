@@ -20,7 +20,7 @@ test('without free file descriptors, starting a process or thread fails only tha
     before: started,
     without: {
       sandbox: expect.stringMatching(/^the sandbox process could not be started: spawn .* EMFILE$/),
-      query: 'the embedded database could not be started',
+      query: 'the embedded database could not be started; ask the operator to check the host’s log',
       builder: expect.stringMatching(/"true" could not be started: .*EMFILE/),
       thread: expect.stringMatching(/^(?!done)/),
     },

@@ -20,7 +20,7 @@ const SAYS: readonly (readonly [name: RegExp, message: RegExp])[] = [
   [/part/, /does not have three parts/],
   [/^(signature|algorithm|payload)/, /signature/],
   [/slow$/, /took longer than [23]000 ms/],
-  [/huge$/, /has more than 262144 bytes/],
+  [/huge$/, /is larger than 262144 bytes/],
   [/redirecting/, /30[37]/],
   [/500$/, /500/],
   [/HTML$/, /did not return a JSON object|content-type/],

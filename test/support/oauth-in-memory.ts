@@ -217,7 +217,7 @@ function outboundTo(places: Readonly<Record<string, Answering>>, reached: string
         })
       const bytes = Buffer.from(text)
       if (bytes.length > maxBytes) {
-        const message = `the response from ${place} has more than ${maxBytes} bytes`
+        const message = `the response from ${place} is larger than ${maxBytes} bytes`
         throw new PlatformError('ERR_OUTBOUND_SIZE', message, { place })
       }
       return { status, headers: { 'content-type': type, ...answer.headers }, body: bytes }

@@ -97,7 +97,7 @@ test('OAUTH: the operator’s settings alone are enough; if there are no setting
   expect(await chooserWith(GOOGLE).choose(asking(solution))).toMatchObject({ api: 'Google' })
   await expect(chooserWith(null).choose(asking(solution))).rejects.toMatchObject({
     code: 'oauth_configuration',
-    message: 'there are no OAuth settings: solution.json has no "oauth", and the operator has not set any',
+    message: 'there are no OAuth settings: add "oauth" to solution.json, or ask the operator to set them',
   })
 })
 
@@ -112,7 +112,7 @@ test('OAUTH: the error says whose settings are wrong', async () => {
     const chosen = chooserWith(ofOperator).choose(asking(oauthSolution(ofManifest)))
     await expect(chosen).rejects.toMatchObject({
       code: 'oauth_configuration',
-      message: `${where}"tenant" is a setting for Microsoft, not for Google`,
+      message: `${where}"tenant" is a setting for Microsoft, not for Google; remove it`,
     })
   }
 })

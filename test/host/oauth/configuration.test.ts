@@ -224,9 +224,9 @@ test.each([
 })
 
 test.each([
-  [{ ...GOOGLE, tenant: 'common' }, '"tenant" is a setting for Microsoft, not for Google'],
-  [{ ...GOOGLE, domain: 'x.org' }, '"domain" is a setting for Okta and GitHub, not for Google'],
-  [{ ...CUSTOM, keyId: 'a' }, '"keyId" is a setting for Apple, not for Custom'],
+  [{ ...GOOGLE, tenant: 'common' }, '"tenant" is a setting for Microsoft, not for Google; remove it'],
+  [{ ...GOOGLE, domain: 'x.org' }, '"domain" is a setting for Okta and GitHub, not for Google; remove it'],
+  [{ ...CUSTOM, keyId: 'a' }, '"keyId" is a setting for Apple, not for Custom; remove it'],
   [{ api: 'Okta', clientId: 'id' }, 'Okta requires "domain", or "issuer" for a custom authorization server'],
   [
     { api: 'Microsoft', clientId: 'id', tenant: 'a', issuer: 'https://x.org' },

@@ -52,7 +52,7 @@ function tester(answers: Answers, date: string | null = 'Fri, 01 May 2026 10:00:
 }
 
 const SOUND = { [`${ISSUER}/.well-known/openid-configuration`]: DOCUMENT, [`${ISSUER}/keys`]: KEYS }
-const EARLIER = ['skipped', 'An earlier step failed.']
+const EARLIER = ['skipped', 'This step was skipped, because an earlier step failed.']
 
 test('settings test: every step succeeds for valid settings, and the secret is not shown', async () => {
   const { run, asked } = tester(SOUND)
@@ -65,7 +65,7 @@ test('settings test: every step succeeds for valid settings, and the secret is n
       'ok',
       'The secret is set and can be sent to id.example.org. The first sign-in will show whether it is correct.',
     ],
-    clock: ['ok', 'The clock of id.example.org is 1 s ahead of this host’s clock. The maximum difference is 60 s.'],
+    clock: ['ok', 'The clock of id.example.org is 1 s ahead of this host’s clock. A difference of up to 60 s is allowed.'],
   })
   expect(asked).toEqual([`${ISSUER}/.well-known/openid-configuration`, `${ISSUER}/keys`])
 })
@@ -75,7 +75,7 @@ test('settings test: if there are no settings, nothing is requested', async () =
   expect(await run(null)).toEqual({
     settings: [
       'failed',
-      'oauth_configuration: there are no OAuth settings to test: send them in the body, or set them with PUT',
+      'oauth_configuration: there are no OAuth settings to test: send them in the request body, or set them with PUT',
     ],
     discovery: EARLIER,
     endpoints: EARLIER,

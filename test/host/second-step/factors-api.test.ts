@@ -64,7 +64,7 @@ test('factors: if accounts of several sources have the uid, the request must nam
   for (const source of ['', 'provider'] as const) await addFactor(factorAccount(source, 'crm', 'u-2'))
   const get = (query: object) => call('GET /solutions/:name/factors', { name: 'crm' }, query)
   await expect(get({ uid: 'u-2' })).rejects.toThrow(
-    'Several sources have an account with this uid. Add `source` to the query, with one of these values: script, provider.',
+    'Several sources have an account with this uid. Add the query parameter `source` with one of these values: script, provider.',
   )
   expect(await get({ uid: 'u-2', source: 'provider' })).toMatchObject({
     source: 'provider',
