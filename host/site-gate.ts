@@ -36,7 +36,7 @@ export function siteGate(sites: Sites, catalog: Catalog): Middleware {
     if (ctx.path !== '/')
       throw new PlatformError(
         'ERR_NOT_FOUND',
-        `This host name serves only the solution "${site.solution}", below /solution/${site.solution}/.`,
+        `This host name serves only the solution "${site.solution}". Use a URL that starts with /solution/${site.solution}/.`,
       )
     ctx.status = 302
     ctx.set('Location', `/solution/${site.solution}/index.html`)

@@ -185,7 +185,9 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
   function ended(one: Started): void {
     if (one !== started) return
     started = null
-    takeRunning()?.reject(new ScriptError('the embedded database’s process stopped while the query was running'))
+    takeRunning()?.reject(
+      new ScriptError('the embedded database’s process stopped while the query was running; try again'),
+    )
     // Another process would fail to start too, so reject the waiting queries.
     if (one.state === 'starting') waiting.fail(unusable('could not be started'))
     next()

@@ -27,7 +27,7 @@ export function otherServer(name: string, asked: string, granted: string): Scrip
 
 export function unreachable(name: string): ScriptError {
   return new ScriptError(
-    `the server of the database ${name} cannot be reached or rejects the account; try again later, or ask the operator to check the host’s log`,
+    `the server with the database ${name} is unreachable or rejects the login; try again later, or ask the operator to check the host’s log`,
   )
 }
 

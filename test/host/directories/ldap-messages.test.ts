@@ -89,7 +89,7 @@ test('LDAP messages: the library’s parser terminates for all messages that pas
     try {
       passed = createMessageReader().read(bytes)
     } catch (error) {
-      expect((error as Error).message).toMatch(/^the server’s response/)
+      expect((error as Error).message).toMatch(/^the directory server’s response/)
     }
     expect(parsed(passed).length).toBeLessThanOrEqual(1)
   })

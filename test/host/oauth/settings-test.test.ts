@@ -65,7 +65,10 @@ test('settings test: every step succeeds for valid settings, and the secret is n
       'ok',
       'The secret is set and can be sent to id.example.org. The first sign-in will show whether it is correct.',
     ],
-    clock: ['ok', 'The clock of id.example.org is 1 s ahead of this host’s clock. A difference of up to 60 s is allowed.'],
+    clock: [
+      'ok',
+      'The clock of id.example.org is 1 s ahead of this host’s clock. A difference of up to 60 s is allowed.',
+    ],
   })
   expect(asked).toEqual([`${ISSUER}/.well-known/openid-configuration`, `${ISSUER}/keys`])
 })

@@ -77,7 +77,7 @@ test('if the server rejects the login, the error for the script does not reveal 
   const onError = (message: string) => void errors.push(message)
   const limits = createLimits()
   const other = await createServerDatabase({ name: 'stock', kind: 'beta', target, limits, onError })
-  await expect(other.query({ sql: 'SELECT 1', parameters: [], tenant: null })).rejects.toThrow('or rejects the account')
+  await expect(other.query({ sql: 'SELECT 1', parameters: [], tenant: null })).rejects.toThrow('or rejects the login')
   expect(errors.at(-1)).toBe(
     'a solution’s database "stock" cannot be used: the server rejects the account; check its name and password',
   )

@@ -301,7 +301,7 @@ for (const dialect of [ALPHA, GAMMA]) {
       const wrong = await open('crm', { username: 'app', password: 'wrong-password' })
       const refused = ask(wrong, 'SELECT 1').catch((error: Error) => error.message)
       expect(await refused).toBe(
-        'the server of the database crm cannot be reached or rejects the account; try again later, or ask the operator to check the host’s log',
+        'the server with the database crm is unreachable or rejects the login; try again later, or ask the operator to check the host’s log',
       )
       expect(errors).toEqual([
         'a solution’s database "crm" cannot be used: the server rejects the account; check its name and password',

@@ -112,7 +112,7 @@ test.each([
   async (name, server) => {
     granted = { [name]: { server, database: name, username: name } }
     errors.length = 0
-    await expect(query(name, 'SELECT 1')).rejects.toThrow(`the server of the database ${name} cannot be reached`)
+    await expect(query(name, 'SELECT 1')).rejects.toThrow(`the server with the database ${name} is unreachable`)
     expect(errors).toEqual([
       `one: a solution’s database "${name}" cannot be used: the server cannot be reached; check its address and the network`,
     ])
