@@ -145,7 +145,7 @@ test('server errors are in the platform’s log, without the query’s parameter
   await grant('wrong', {
     crm: { server: 'alpha', database: 'postgres', username: 'nobody', password: 'wrong password' },
   })
-  expect(await query('wrong', 'crm', 'SELECT ?', 'a secret value')).toContain('cannot be reached')
+  expect(await query('wrong', 'crm', 'SELECT ?', 'a secret value')).toContain('is unreachable')
   expect(host.logged()).toContain('cannot be used: the server')
   expect(host.logged()).not.toContain('a secret value')
   expect(host.logged()).not.toContain('wrong password')

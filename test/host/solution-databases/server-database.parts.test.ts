@@ -343,7 +343,7 @@ for (const dialect of [ALPHA, GAMMA]) {
 
     test('queries work again after the server crashed and restarted', async () => {
       await server.kill()
-      await expect(query('SELECT 1')).rejects.toThrow('cannot be reached')
+      await expect(query('SELECT 1')).rejects.toThrow('is unreachable')
       await server.restart()
       await waitUntil(async () => expect(await query(dialect.numbers(1))).toMatchObject([{ n: 1 }]))
     })
