@@ -27,7 +27,7 @@ export async function measureEvents(): Promise<Row[]> {
   const rounds: { ours: number; plain: number }[] = []
   for (let round = 0; round < 5; round++) {
     const { values, failure } = await lab.run({ script })
-    if (failure !== null) throw new Error(`the listeners failed: ${failure.message}`)
+    if (failure !== null) throw new Error(`the event script failed in the sandbox: ${failure.message}`)
     rounds.push({ ours: values.ours as number, plain: values.plain as number })
   }
   lab.stop()

@@ -93,7 +93,7 @@ function rowOf(one: Contestant, floor: Contestant, work: string, against: string
     reach: { atLeast: 0.7 },
     unit: 'ratio',
     measured: least / measured,
-    details: `${figure(measured)} ms : ${figure(least)} ms of CPU time each`,
+    details: `${figure(measured)} ms : ${figure(least)} ms of CPU time per request`,
   }
 }
 

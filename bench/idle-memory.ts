@@ -25,12 +25,12 @@ export async function measureIdleMemory(): Promise<Row[]> {
     const after = await sizeOf(host)
     return [
       {
-        work: `host memory (PSS) per idle solution, with ${UPLOADS} uploaded`,
+        work: `host memory (PSS) per idle solution, with ${UPLOADS} solutions uploaded`,
         against: '-',
         reach: { atMost: 50 },
         unit: 'KB',
         measured: (after - before) / 1024 / UPLOADS,
-        details: `host ${figure(before / 1024 ** 2)} MB → ${figure(after / 1024 ** 2)} MB, both after garbage collection`,
+        details: `host memory ${figure(before / 1024 ** 2)} MB before the uploads, ${figure(after / 1024 ** 2)} MB after them`,
       },
     ]
   } finally {

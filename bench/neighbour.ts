@@ -45,7 +45,7 @@ export async function measureNeighbour(): Promise<Row[]> {
   const kinds = 'sign-ins while one solution loops, one allocates memory and one crashes'
   return [
     ...(await measureBeside(ONE_OF_EACH, kinds, 2)),
-    ...(await measureBeside(EVER_NEW, `${kinds}, and a new solution replaces each paused one`, null)),
+    ...(await measureBeside(EVER_NEW, `${kinds}; each paused solution is replaced by a new one`, null)),
   ]
 }
 

@@ -51,7 +51,7 @@ export function tableOf({ date, machine, loadBefore, node, rows, failed }: Repor
     const isReached = reach === null ? '-' : reached ? 'yes' : 'no'
     return `| ${work} | ${against} | ${boundOf(reach, suffix)} | ${measured}${suffix} | ${isReached} | ${details} |`
   })
-  const columns = '| work | compared with | target | measured | met | details |\n|---|---|---|---|---|---|'
+  const columns = '| work | compared with | target | measured | target met | details |\n|---|---|---|---|---|---|'
   const failures = failed.map(({ subject, reason }) => `\nThe measurement "${subject}" failed: ${reason}`)
   return `${head}\n\n${columns}\n${lines.join('\n')}\n${failures.join('')}${failures.length > 0 ? '\n' : ''}`
 }

@@ -55,8 +55,8 @@ export async function measureSessions(): Promise<Row[]> {
     socket.destroy()
     const { session, file, page, plainPage } = contestants
     return [
-      rowOf(session, file, 'GET session', 'a media file of the same solution and size'),
-      rowOf(page, plainPage, 'page of a solution that requires sign-in', 'the same page without sign-in'),
+      rowOf(session, file, 'GET session', 'a media file of the same size in the same solution'),
+      rowOf(page, plainPage, 'page of a solution that requires sign-in', 'page of a solution that requires no sign-in'),
     ]
   } finally {
     await host.stop()

@@ -48,7 +48,7 @@ export async function measureTelemetry(): Promise<Row[]> {
         reach: { atMost: 1.1 },
         unit: 'ratio',
         measured: slow / fast,
-        details: `${figure(slow)} ms : ${figure(fast)} ms, ${await collector.count()} batches arrived`,
+        details: `${figure(slow)} ms : ${figure(fast)} ms, ${await collector.count()} telemetry batches received`,
       },
     ]
   } finally {

@@ -124,7 +124,9 @@ async function startPlainHost(homeToCopy: string): Promise<{ pid: number; port: 
   const child = fork(fileURLToPath(new URL('plain-host.ts', import.meta.url)), [home], { execArgv })
   const [message] = (await Promise.race([
     once(child, 'message'),
-    once(child, 'exit').then(() => Promise.reject(new Error('the app that uses a plain function did not start'))),
+    once(child, 'exit').then(() =>
+      Promise.reject(new Error('the host without a sandbox (plain-host.ts) exited while it was starting')),
+    ),
   ])) as [{ port: number }]
   return {
     pid: child.pid ?? 0,

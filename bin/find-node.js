@@ -21,7 +21,9 @@ export function findNode(folder = root, platform = platformOf(), version = proce
   return {
     problem:
       `Solhost requires Node.js 26 or later (or 24.11 or later in the 24 series), but this is Node.js ${version}. Install Node.js 26.` +
-      (platform.node === null ? '' : ' npm installs it with Solhost unless you use --omit=optional.'),
+      (platform.node === null
+        ? ''
+        : ' To install it together with Solhost, run "npm install" without --omit=optional.'),
   }
 }
 

@@ -58,7 +58,9 @@ function watchChild(child, patience) {
     // If the channel is closed, the child is about to exit and can't be pinged.
     if (child.connected) child.send('are you there', () => {})
     timer = setTimeout(() => {
-      process.stderr.write(`The process did not respond to the signal within ${patience / 1000} s and was killed.\n`)
+      process.stderr.write(
+        `Solhost did not respond to the stop signal within ${patience / 1000} s, so its launcher killed it.\n`,
+      )
       child.kill('SIGKILL')
     }, patience)
   }

@@ -8,7 +8,7 @@ export const HOST_OPTIONS = {
   user: {
     type: 'string',
     value: '<name>',
-    what: 'use the admin account, not a token; its password is read from SOLHOST_PASSWORD or a prompt',
+    what: 'use the admin account with this username instead of a token; its password is read from SOLHOST_PASSWORD or a prompt',
   },
   'allow-http': { type: 'boolean', what: 'allow sending the token or password unencrypted to another machine' },
 } as const
@@ -19,8 +19,8 @@ export const HOST_NOTES = `Set SOLHOST_TOKEN to an API token, or enter it at the
     -d '{"name": "author of shop", "scopes": ["solutions:shop:write"]}'
 `
 
-export const USERS_NOTES = `Set SOLHOST_TOKEN to an API token, or enter it at the prompt. The token needs the scope users:read, and users:write to
-make changes.
+export const USERS_NOTES = `Set SOLHOST_TOKEN to an API token, or enter it at the prompt. The token needs the scope users:read. To make
+changes, it also needs users:write.
 `
 
 /**
@@ -35,7 +35,7 @@ export async function authorization(user: string | undefined, terminal: Terminal
   if (/^[\x21-\x7e]+$/.test(secret)) return `Bearer ${secret}`
   throw new CommandError(
     'usage',
-    'The API token is invalid: it contains a space or a non-ASCII character. API tokens start with "sol_".',
+    'The API token contains a space or a non-ASCII character. Copy the whole token again. API tokens start with "sol_".',
   )
 }
 

@@ -169,7 +169,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   ECONNREFUSED: `No server is listening at this URL. Start a host with "${SOLHOST} start", or correct the URL.`,
   ENOTFOUND: 'The host name does not exist. Correct the URL.',
   ECONNRESET: 'The connection was closed. Try again. If the problem persists, ask the operator.',
-  EPROTO: 'The server does not use TLS as expected. Check whether the URL must start with http instead of https.',
+  EPROTO: 'The TLS connection failed. Check whether the URL must start with http instead of https.',
 }
 
 function unreachable(url: URL, error: Error): CommandError {

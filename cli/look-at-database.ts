@@ -66,7 +66,7 @@ function fileProblem(file: string): DatabaseProblem | null {
       const [result] = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {})
       if (result !== 'ok') {
         return {
-          what: `${file} is damaged: ${String(result)}`,
+          what: `The database file ${file} is damaged: ${String(result)}`,
           advice: 'Restore the platform from a backup (docs/backup.md).',
         }
       }
@@ -75,7 +75,8 @@ function fileProblem(file: string): DatabaseProblem | null {
       database.close()
     }
   } catch (error) {
-    const advice = 'Give this account read access to the file, or restore the platform from a backup (docs/backup.md).'
-    return { what: `Cannot open ${file}: ${(error as Error).message}`, advice }
+    const advice =
+      'Give the account that runs Solhost read access to the file, or restore the platform from a backup (docs/backup.md).'
+    return { what: `Cannot open the database file ${file}: ${(error as Error).message}`, advice }
   }
 }

@@ -105,7 +105,10 @@ async function commandNamed(name: string): Promise<Command> {
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (load !== undefined) return load()
   if (isGroup(name))
-    throw new CommandError('usage', `solhost ${name}: missing command.\nRun "${SOLHOST} help ${name}" for a list.`)
+    throw new CommandError(
+      'usage',
+      `solhost ${name}: missing command.\nRun "${SOLHOST} help ${name}" for a list of commands.`,
+    )
   const nearest = nearestKey(name, Object.keys(COMMANDS))
   const meant = nearest === null ? '' : ` Did you mean "${nearest}"?`
   throw new CommandError('usage', `Unknown command "${name}".${meant} Run "${SOLHOST} help" for a list of commands.`)

@@ -13,7 +13,7 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
   401: {
     exit: 'refused',
     text: (detail) =>
-      `The host did not accept the token or password: ${detail}\nNext: ask the operator for a valid one.`,
+      `The host did not accept the token or password: ${detail}\nNext: check it, or ask the operator for a new one.`,
   },
   403: {
     exit: 'refused',
@@ -37,7 +37,8 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
   },
   421: {
     exit: 'unreachable',
-    text: (detail) => `The host does not serve this host name: ${detail}\nNext: use the URL that users open.`,
+    text: (detail) =>
+      `The host does not serve this host name: ${detail}\nNext: use the URL that users open in their browsers.`,
   },
   429: { exit: 'refused', text: (detail) => `Too many failed sign-ins: ${detail}` },
 }
@@ -55,7 +56,11 @@ const USER_REFUSALS: Readonly<Record<number, Refusal>> = {
     exit: 'failed',
     text: (detail) => `${detail}\nNext: choose another name, or change that user with "users set".`,
   },
-  413: { exit: 'failed', text: (detail) => `The request is too large for this host: ${detail}\nNext: split the file.` },
+  413: {
+    exit: 'failed',
+    text: (detail) =>
+      `The request is too large for this host: ${detail}\nNext: split the file into several smaller ones.`,
+  },
   422: { exit: 'failed', text: (detail) => `The host rejected the request: ${detail}` },
 }
 

@@ -126,7 +126,7 @@ function nameOf(entry: Dirent, folder: string): string {
   const what = entry.isSymbolicLink() ? 'is a symbolic link' : 'is not a regular file'
   throw new CommandError(
     'usage',
-    `"${name}" ${what}. A bundle can only contain regular files. Replace it with a file, or remove it.`,
+    `"${name}" ${what}, but a bundle can contain only regular files. Replace it with a regular file, or remove it.`,
   )
 }
 
@@ -152,13 +152,16 @@ function readOne(file: string): Buffer {
 /** Converts an error about missing permissions to a CommandError. @returns null for any other error */
 function unreadable(path: string, { code }: NodeJS.ErrnoException): CommandError | null {
   if (code !== 'EACCES' && code !== 'EPERM') return null
-  return new CommandError('failed', `Cannot read "${path}" (${code}). Give this account read access.`)
+  return new CommandError(
+    'failed',
+    `Cannot read "${path}" (${code}). Give the account that runs this command read access to it.`,
+  )
 }
 
 function tooLarge(path: string, what: string): CommandError {
   return new CommandError(
     'usage',
-    `"${basename(path)}" contains more than ${what}. Check that it is a solution’s folder.`,
+    `The folder "${basename(path)}" contains more than ${what}. Check that you specified the solution’s folder and not a parent folder.`,
   )
 }
 

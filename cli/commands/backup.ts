@@ -16,9 +16,9 @@ export const backupCommand = command({
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
   notes:
-    () => `Run this command on the host’s machine, with the same environment variables as "solhost start". The file contains the
-tables of the platform's database. It also contains, from PLATFORM_HOME: the embedded databases of solutions, the
-operator's plugins, and the platform's key if it is stored there. The file contains secrets. Only its owner can read
+    () => `Run this command on the host’s machine, with the same environment variables as "solhost start". The backup
+contains the tables of the platform's database. From PLATFORM_HOME, it contains the solutions' embedded databases, the
+operator's plugins, and the platform's key if it is stored there. The file contains secrets, so only its owner can read
 it (mode 0600).
 `,
   async run({ arguments: { file }, options }, terminal) {

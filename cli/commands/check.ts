@@ -9,7 +9,7 @@ import { countText, type Findings, findingsText } from '../findings-text.ts'
 import { readSolutionFolder, type SolutionFolder } from '../solution-folder.ts'
 
 export const checkCommand = command({
-  summary: 'report every error and warning that an upload would report, without a host',
+  summary: 'report all errors and warnings that an upload would report, without connecting to a host',
   arguments: { folder: { what: 'folder that contains solution.json', default: '.' } },
   options: {
     strict: { type: 'boolean', what: 'treat warnings as errors' },

@@ -35,14 +35,15 @@ export const deployCommand = command({
     ...HOST_OPTIONS,
     'no-check': {
       type: 'boolean',
-      what: 'skip the local check, for example if the host’s limits differ; the host checks every upload',
+      what: 'skip the local check, for example if the host has different limits; the host still checks the upload',
     },
     over: { type: 'boolean', what: 'replace the active version even if it has changed since your last deploy or pull' },
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
   notes: () => `${HOST_NOTES}
-The file .solhost/deployed.json in the folder stores which version you last deployed to the host or downloaded with
-"solhost pull". If another version is active there, for example because someone else deployed one, nothing is uploaded.
+The file .solhost/deployed.json in the folder records the version that you last deployed to the host or downloaded with
+"solhost pull". If a different version is active on the host, for example because someone else deployed one, the command
+changes nothing unless you add --over.
 `,
   async run({ arguments: given, options }, terminal) {
     const url = readHostAddress(given.url, options['allow-http'] === true)
@@ -93,7 +94,7 @@ The file .solhost/deployed.json in the folder stores which version you last depl
     )
     terminal.out(`  sha256    ${sha256}\n  address   ${address}\n  ${countText(found)}\n`)
     terminal.out(
-      `Next: open the address. To follow the log of the scripts, run:\n  ${logsLine(name, url, options.user)} -f\n`,
+      `Next: open the address. To follow the solution’s log, run:\n  ${logsLine(name, url, options.user)} -f\n`,
     )
     return 'done'
   },
@@ -114,7 +115,7 @@ function refuseChanged(
   throw new CommandError(
     'failed',
     `The active version of ${name} has changed since this folder was last deployed or pulled, so nothing was deployed.\n` +
-      `  active now    ${printable(now)}\n  this folder   ${printable(shortName(last))}\n` +
+      `  active on the host       ${printable(now)}\n  last deployed or pulled  ${printable(shortName(last))}\n` +
       `Next: download the active version into another folder and compare:\n  ${SOLHOST} pull ${name} ${rest} ${name}-active\n` +
       `Or deploy this folder anyway:\n  ${SOLHOST} deploy ${shellWord(folder)} ${rest} --over`,
   )

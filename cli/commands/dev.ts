@@ -34,8 +34,9 @@ export const devCommand = command({
   notes:
     () => `This command runs a separate host that only this machine can reach. It stores users, grants, secrets and data in a
 separate folder, and prints the path of that folder. It checks each save like an upload. If there are errors, it shows
-them and keeps the previous version running. Open pages keep what their users entered, but login pages must be reloaded
-manually. Environment variables work as for "start", except those for the host's address, identity and storage.
+them and keeps the previous version running. When a page updates, it keeps what users have entered. Login pages do not
+update automatically, so reload them yourself. The command reads the same environment variables as "solhost start", but
+ignores those for the host's address (except PORT and ADMIN_PORT), identity, storage and telemetry.
 `,
   run: ({ arguments: { folder }, options }, terminal) => dev(readSolutionFolder(folder), options, terminal),
 })

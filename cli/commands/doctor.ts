@@ -60,7 +60,10 @@ export const doctorCommand = command({
   },
 })
 
-const SETTINGS_ADVICE = 'Correct the environment variable. docs/reference/settings.md lists all of them.'
+const SETTINGS_ADVICE = 'Correct the environment variable. All variables are listed in docs/reference/settings.md.'
+
+/** The property for the address that a port is opened on, if it is not HOST. */
+const ADDRESS_PROPERTIES: Readonly<Record<string, string>> = { ADMIN_PORT: 'ADMIN_HOST', METRICS_PORT: 'METRICS_HOST' }
 
 const CHECKS: Readonly<Record<string, Check>> = {
   'sandbox process': checkSandbox,
@@ -107,7 +110,7 @@ async function checkCertificate(settings: Settings): Promise<Omit<Finding, 'what
       ? null
       : [
           `The certificate covers ${state.names}, but not ${others.join(', ')}.`,
-          'Request a certificate that also covers these names. For SOLUTION_ORIGIN, use a wildcard.',
+          'Get a certificate that also covers these names. For SOLUTION_ORIGIN, it needs a wildcard name.',
         ],
   ].filter((fault) => fault !== null)
   if (faults.length > 0) {
@@ -125,7 +128,11 @@ function line({ ok, what, found, advice }: Finding, terminal: Terminal): string 
 
 function unexpected(error: unknown): Omit<Finding, 'what'> {
   const found = error instanceof Error ? error.message : String(error)
-  return { ok: false, found, advice: 'Fix the problem that the message describes. Other checks may show the cause.' }
+  return {
+    ok: false,
+    found,
+    advice: 'Fix the problem described above. The results of the other checks may show its cause.',
+  }
 }
 
 function checkNode(): Omit<Finding, 'what'> {
@@ -175,7 +182,7 @@ async function checkPort(
   isSecure = false,
 ): Promise<Omit<Finding, 'what'>> {
   const place = `${port} on ${host}`
-  if (port === 0) return { ok: true, found: 'any free port' }
+  if (port === 0) return { ok: true, found: `${property} is 0, so the host will use any free port` }
   const problem = await listenOnce(host, port)
   if (problem === null) return { ok: true, found: `${place} is free` }
   if (problem === 'EADDRINUSE') {
@@ -191,7 +198,7 @@ async function checkPort(
   const advice =
     problem === 'EACCES'
       ? `Ports below 1024 require extra privileges. Set ${property} to a higher port.`
-      : 'Set HOST or ADMIN_HOST to an address of this machine.'
+      : `Set ${ADDRESS_PROPERTIES[property] ?? 'HOST'} to an address of this machine.`
   return { ok: false, found: `cannot listen on ${place} (${problem})`, advice }
 }
 
@@ -201,7 +208,7 @@ function addressOf(host: string, port: number, isSecure: boolean): URL {
 }
 
 async function checkHome({ home }: Settings): Promise<Omit<Finding, 'what'>> {
-  const advice = 'Give this account write access, or set PLATFORM_HOME to another folder.'
+  const advice = 'Give the account that runs Solhost write access to it, or set PLATFORM_HOME to another folder.'
   const existing = nearestExisting(home)
   try {
     if (!statSync(existing).isDirectory()) {
@@ -213,11 +220,15 @@ async function checkHome({ home }: Settings): Promise<Omit<Finding, 'what'>> {
   } catch (error) {
     return { ok: false, found: `${home} is not writable (${(error as NodeJS.ErrnoException).code})`, advice }
   }
-  if (existing !== home) return { ok: true, found: `${home} will be created` }
+  if (existing !== home) return { ok: true, found: `the host will create ${home}` }
   const open = openToOthers(home)
   if (open === null) return { ok: true, found: `${home} is writable` }
   const close = `chmod 700 ${home} && chmod 600 ${open}`
-  return { ok: false, found: `other accounts can read ${open}`, advice: `The folder contains secrets. Run: ${close}` }
+  return {
+    ok: false,
+    found: `other accounts can read ${open}`,
+    advice: `The folder contains secrets. To make it accessible only to its owner, run: ${close}`,
+  }
 }
 
 function nearestExisting(path: string): string {
@@ -241,7 +252,7 @@ async function checkSpace({ home }: Settings): Promise<Omit<Finding, 'what'>> {
   return {
     ok: free >= LEAST_SPACE,
     found,
-    advice: 'Free up disk space. PLATFORM_HOME contains bundles, logs and the embedded database.',
+    advice: `A host needs at least ${LEAST_SPACE / 1024 ** 2} MB. Free up space on the disk that contains PLATFORM_HOME.`,
   }
 }
 

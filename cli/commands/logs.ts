@@ -17,7 +17,7 @@ const MOST_LINES = 1000
 const COME_BACK = { first: 1000, last: 30_000 }
 
 export const logsCommand = command({
-  summary: 'show a solution’s log: the lines that its scripts wrote, and their errors',
+  summary: 'show a solution’s log: script output and errors',
   arguments: {
     name: { what: 'name of the solution' },
     url: { what: 'URL of the host, such as https://apps.example.org' },

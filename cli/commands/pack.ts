@@ -36,7 +36,10 @@ jsconfig.json, tsconfig.json, package.json, package-lock.json, *.zip.
     const bytes = packed.length
     if (json) terminal.out(jsonText({ ok: true, file, name, version, sha256, bytes, warnings }))
     else {
-      const said = warnings.length === 0 ? '' : `Warnings: ${warnings.length}. Run "${SOLHOST} check" to see them.\n`
+      const said =
+        warnings.length === 0
+          ? ''
+          : `${counted(warnings.length, 'warning')} found. Run "${SOLHOST} check" for details.\n`
       terminal.out(
         `${file}: ${name} ${version}, ${bytes} bytes, ${counted(folder.files.size, 'file')}\nsha256 ${sha256}\n${said}`,
       )

@@ -30,8 +30,8 @@ export const pullCommand = command({
     over: { type: 'boolean', what: 'overwrite files in the folder even if their changes were never deployed' },
   },
   notes: () => `${HOST_NOTES}
-Files that a bundle leaves out, such as tests, stay as they are. If a file of the solution has changed since the last
-deploy or pull, nothing is written unless you add --over.
+The command does not change files that bundles leave out, such as tests. If you have changed any other file in the
+folder since the last deploy or pull, it writes nothing unless you add --over.
 `,
   async run({ arguments: { name, url: address, folder: given }, options }, terminal) {
     const url = readHostAddress(address, options['allow-http'] === true)
@@ -40,7 +40,7 @@ deploy or pull, nothing is written unless you add --over.
     const api = createHostApi(url, await authorization(options.user, terminal))
     const active = await readActive(api, url, name)
     if (active === null) {
-      const advice = `To activate one, upload it with "${SOLHOST} deploy", or use the "Versions" page.`
+      const advice = `Upload one with "${SOLHOST} deploy", or activate one on the solution’s "Versions" page.`
       throw new CommandError('failed', `${name} has no active version on ${url.origin}. ${advice}`)
     }
     const files = await download(api, url, name, active.sha256)
@@ -78,7 +78,9 @@ function readTarget(shown: string, name: string): SolutionFolder | null {
   if (found === name) return folder
   throw new CommandError(
     'usage',
-    `The folder "${shown}" contains another solution${found === null ? '' : ` ("${printable(found)}")`}. Choose another folder.`,
+    found === null
+      ? `The folder "${shown}" contains a ${MANIFEST} that is invalid or has no name. Fix it, or choose another folder.`
+      : `The folder "${shown}" contains another solution ("${printable(found)}"). Choose another folder.`,
   )
 }
 
@@ -104,7 +106,7 @@ async function download(api: ReturnType<typeof createHostApi>, url: URL, name: s
     if (size > limits.BUNDLE_SIZE)
       throw new CommandError(
         'failed',
-        `The bundle for ${name} is larger than ${limits.BUNDLE_SIZE} bytes. Nothing was written. Download it from the "Versions" page instead.`,
+        `The bundle for ${name} is larger than ${limits.BUNDLE_SIZE} bytes, the limit for "pull". Nothing was written. Download it from the solution’s "Versions" page instead.`,
       )
     pieces.push(piece)
   })

@@ -15,10 +15,10 @@ export const restoreCommand = command({
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
   notes:
-    () => `This command reads the same environment variables as "solhost start", and restores into PLATFORM_HOME and the database
-that they specify. The backup can be from another kind of database. It is checked completely before anything is changed.
-With --replace, existing files are moved to a folder "replaced-..." next to them. On a database server, existing rows
-are deleted.
+    () => `This command reads the same environment variables as "solhost start", and restores to the PLATFORM_HOME and the
+database that they specify. The database can be of a different kind than the one that was backed up. The command checks
+the whole backup before it changes anything. With --replace, it moves existing files to a folder named "replaced-..." in
+PLATFORM_HOME. On a database server, it deletes existing rows.
 `,
   async run({ arguments: { file }, options: { replace = false, force = false, json = false } }, terminal) {
     const { restorePlatform } = await import('../../base/backup/restore.ts')

@@ -31,11 +31,11 @@ export const testCommand = command({
     timeout: { type: 'string', value: '<seconds>', what: `time limit for each test (default: ${TEST_TIME})` },
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
-  notes: () => `Write tests next to the scripts, in files such as globals.test.js. They are never uploaded:
+  notes: () => `Write tests next to the scripts, in files such as globals.test.js. Tests are never uploaded. An example:
 
 ${EXAMPLE.replaceAll(/^/gm, '  ')}
 
-docs/testing-solutions.md describes what they can use. Tests run in a sandbox, without access to files or the network.
+docs/testing-solutions.md describes what tests can use. They run in a sandbox, without access to files or the network.
 `,
   async run({ arguments: { folder: shown }, options }, terminal) {
     const timeLimit = readTime(options.timeout) * 1000
@@ -109,7 +109,7 @@ function needTestFiles({ path, shown }: SolutionFolder): ReadonlyMap<string, Buf
   const { SCRIPT_SIZE } = createLimits()
   for (const [file, { length }] of files) {
     if (length > SCRIPT_SIZE)
-      throw new CommandError('usage', `${file} is larger than ${SCRIPT_SIZE} bytes. Split the file.`)
+      throw new CommandError('usage', `${file} is larger than ${SCRIPT_SIZE} bytes. Split it into several test files.`)
   }
   if (files.size > 0) return files
   const advice = `Write one next to the scripts, such as globals.test.js:\n\n${EXAMPLE}\n\nNext: ${SOLHOST} test ${shellWord(shown)}`

@@ -9,12 +9,16 @@ export const typesCommand = command({
   summary: 'write types and schemas for editors',
   arguments: { folder: { what: 'folder that contains solution.json', default: '.' } },
   options: {},
-  notes:
-    () => `This command writes solhost.d.ts and jsconfig.json. It also writes the schemas for solution.json and forms, and the
-types for tests, to .solhost/. "solhost init" writes the same files, and "solhost check" updates them. Use this command
-for a folder that was created without them.
-To validate JSON files in an editor, add "$schema": "./.solhost/solution.schema.json" at the top of solution.json, and
-"$schema": "../.solhost/form.schema.json" at the top of forms.
+  notes: () => `This command writes these files for editors:
+
+  solhost.d.ts, jsconfig.json  types for the scripts, and the configuration for editors
+  .solhost/                    types for tests, and schemas for solution.json and forms
+
+"solhost init" writes the same files, and "solhost check" updates them. Use this command if your folder does not have
+them yet. To validate JSON files in an editor, add a "$schema" property at the top of each file:
+
+  solution.json    "$schema": "./.solhost/solution.schema.json"
+  files in forms/  "$schema": "../.solhost/form.schema.json"
 `,
   run: async ({ arguments: { folder: shown } }, terminal) => {
     const { path, files } = readSolutionFolder(shown)

@@ -7,7 +7,8 @@ export const DEV_HOST = '127.0.0.1'
 /** The number of ports to try, starting with the requested one. */
 const TRIES = 50
 
-const ANOTHER_PORT = 'Choose another port with --port, ADMIN_PORT or --inspect-port.'
+const ANOTHER_PORT =
+  'Choose another port: set --port for pages, ADMIN_PORT for admin pages, or --inspect-port for the debugger.'
 
 /**
  * Returns the requested port, or the next free one.

@@ -36,11 +36,11 @@ const PAUSE = 100
 
 /** How to fix a script that failed while a page was open. For errors while a script loads, see `adviceFor`. */
 const ADVICE: Readonly<Record<Failure, string>> = {
-  script_error: 'Fix the script here, or catch the error.',
+  script_error: 'Fix the script at this position, or catch the error.',
   script_timeout: 'Make sure that loops end, or split the work into several calls with application.executeLater.',
   script_memory: 'Store less in variables, and read large data from a database in parts.',
   script_crashed: 'Remove code from the function until you find the line that crashes the process.',
-  script_quota: 'Do less in one call. The message names the limit.',
+  script_quota: 'Do less work in one call. The error message states the limit that was exceeded.',
   sandbox_busy: 'Wait a moment and try again.',
 }
 

@@ -61,7 +61,7 @@ export function watchFolder(path: string, { changed, gone, failed }: FolderEvent
       const { code = '', message: why } = error as NodeJS.ErrnoException
       if (code === 'ENOENT') return
       const isUsedUp = code === 'ENOSPC' || code === 'EMFILE'
-      const advice = isUsedUp ? MORE_WATCHES : 'Give this account read access.'
+      const advice = isUsedUp ? MORE_WATCHES : 'Give the account that runs this command read access to it.'
       throw new CommandError('failed', `Cannot watch the folder "${join(path, folder)}": ${why}. ${advice}`)
     }
   }

@@ -10,7 +10,7 @@ import type { Audit } from './audit.ts'
 import type { Confirmations } from './confirmations.ts'
 import type { Memberships, Organisation } from './organisation.ts'
 import { originOf, type PageSession, type PageSessions } from './page-sessions.ts'
-import { mayDo, type Right, type Role } from './roles.ts'
+import { adviceFor, mayDo, type Right, type Role } from './roles.ts'
 
 /** The sender of a request, as a member of an organisation. Authenticated by a session or an API token. */
 export type Member = {
@@ -102,7 +102,7 @@ export function createAccess(parts: AccessParts): Access {
     if (source !== 'foreign' && (hasToken || (isReading && source === 'same-origin'))) return
     throw new PlatformError(
       'ERR_FOREIGN_ORIGIN',
-      'The request did not come from a control center page, or you have signed in again since you opened it. Reload the page.',
+      'The request was not sent from a control center page, or you opened the page before you last signed in. Reload the page.',
     )
   }
 
@@ -159,8 +159,7 @@ export function createAccess(parts: AccessParts): Access {
         }
         await audit.record({ ...act, action: 'access', outcome: 'ERR_FORBIDDEN', correlationId })
       }
-      const advice =
-        member.uid === null ? 'Use an API token whose role has this permission.' : 'Ask an owner to change your role.'
+      const advice = adviceFor(right, member.uid === null)
       throw new PlatformError(
         'ERR_FORBIDDEN',
         `The role "${member.role}" does not have the permission "${right}". ${advice}`,
@@ -186,7 +185,7 @@ export function createAccess(parts: AccessParts): Access {
       if (caller?.kind !== 'person' || !(await confirmations.isNeeded(caller.session.session))) return
       throw new PlatformError(
         'ERR_CONFIRMATION_NEEDED',
-        'Confirm that it’s you before you change this: open /confirm, then repeat the change.',
+        'This change requires you to confirm your identity. Open /confirm, then repeat the change.',
       )
     },
   }

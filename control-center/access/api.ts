@@ -14,7 +14,7 @@ export type AccessApiParts = { readonly apiTokens: ApiTokens; readonly audit: Au
 const NewApiToken = z
   .strictObject({
     name: z.string().trim().min(1).max(200),
-    role: RoleName.exclude(['owner']).describe('the token’s role; a token cannot be an owner'),
+    role: RoleName.exclude(['owner']).describe('the token’s role; tokens cannot have the role `owner`'),
     expiresAt: z
       .int()
       .min(0)
@@ -51,7 +51,7 @@ const ApiToken = z
     role: RoleName,
     createdAt: z.int(),
     expiresAt: z.int().nullable(),
-    token: z.string().optional().describe('the token itself; only in the response to POST'),
+    token: z.string().optional().describe('the token; returned only in the response that creates it'),
   })
   .meta({ id: 'ApiToken' })
 
@@ -78,7 +78,7 @@ export function accessRoutes({ apiTokens, audit }: AccessApiParts): MemberRoute[
     route(
       'GET /organisations/:organisation/access-tokens',
       {
-        summary: 'List the API tokens that tools use to call this API',
+        summary: 'List the organisation’s API tokens, which authenticate requests to this API',
         right: 'api-tokens',
         answers: { 200: z.object({ items: z.array(ApiToken) }) },
       },
@@ -122,7 +122,7 @@ export function accessRoutes({ apiTokens, audit }: AccessApiParts): MemberRoute[
       'GET /organisations/:organisation/activity',
       {
         summary:
-          'List the audit entries, newest first. With a filter, a page can have fewer than `limit` entries, even if another page follows',
+          'List audit entries, newest first. With a filter, a page can have fewer than `limit` entries even if another page follows',
         right: 'audit',
         query: AuditQuery,
         answers: { 200: pageOf(Act) },

@@ -31,3 +31,12 @@ export type Right = keyof typeof RIGHTS
 export function mayDo(role: Role, right: Right): boolean {
   return (RIGHTS[right] as readonly Role[]).includes(role)
 }
+
+/** What a member or an API token without the permission can do. */
+export function adviceFor(right: Right, isToken: boolean): string {
+  const others = RIGHTS[right].filter((role) => role !== 'owner').map((role) => `"${role}"`)
+  if (others.length === 0)
+    return isToken ? 'Only owners have it: sign in as an owner.' : 'Only owners have it: ask one.'
+  const roles = others.join(' or ')
+  return isToken ? `Use an API token with the role ${roles}.` : `Ask an owner to give you the role ${roles}.`
+}

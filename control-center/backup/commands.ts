@@ -63,7 +63,7 @@ export async function runRestore(words: readonly string[], terminal: Terminal): 
     const { createdAt, solhost } = manifest
     terminal.out(`Restored the control center as of ${createdAt} (Solhost ${solhost}): ${contentOf(manifest)}.\n`)
     terminal.out(
-      'Tokens, members, sessions and invitations are as they were at that time. If you have revoked any since then, revoke them again.\n',
+      'Tokens, members, sessions and invitations are as they were when the backup was created. If you have revoked any since then, revoke them again.\n',
     )
     terminal.out('Next: start the control center with the same PUBLIC_URL, so that its Satellites can reach it.\n')
   })

@@ -63,7 +63,7 @@ export const CENTER_PROPERTIES = {
   ...MAIL_PROPERTIES,
   MAILS_HOURLY: {
     ...MAIL_PROPERTIES.MAILS_HOURLY,
-    what: 'maximum number of emails per organisation and hour, counted separately for emails that members send and emails that users request on login pages',
+    what: 'maximum number of emails per organisation per hour; the limit applies separately to emails sent by members and emails requested by users on login pages',
   },
   TRUSTED_PROXIES,
   ALLOWED_HOSTS,
@@ -76,7 +76,7 @@ export const CENTER_PROPERTIES = {
   LOG_LEVEL: { ...LOG_LEVEL, what: 'level of the control center’s own log' },
   REGISTRY_ALLOWED_HOSTS: {
     ...PROPERTIES.HTTP_ALLOWED_HOSTS,
-    what: 'registries in private networks or on this machine that pipelines may pull images from and push images to',
+    what: 'image registries, in private networks or on this machine, that pipelines may use',
   },
   ORGANISATION_STORAGE: {
     default: '10g',
@@ -92,7 +92,7 @@ export const CENTER_PROPERTIES = {
   RUNTIME_XMX: {
     ...RUNTIME_XMX,
     default: '1g',
-    what: 'maximum memory for the service and the processes that check bundles',
+    what: 'maximum memory for the control center, including its processes that check bundles',
   },
   ...BUILDER_PROPERTIES,
   ...CENTER_TELEMETRY_PROPERTIES,

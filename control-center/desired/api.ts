@@ -25,7 +25,7 @@ const ReadNumber = z
   .min(0)
   .optional()
   .describe(
-    'sequence number of the state that the change is based on; if it is not the current number, the request fails with 409',
+    'sequence number of the desired state that this change is based on; if it is not the current one, the request fails with 409',
   )
 
 const NewDesired = z
@@ -64,7 +64,7 @@ export function desiredRoutes({ environments, desiredStates, packages, reports }
 
   async function changed(organisation: string, last: Desired, wanted: z.infer<typeof NewDesired>) {
     if (wanted.number !== undefined && wanted.number !== last.number) {
-      const message = `The environment’s desired state has changed in the meantime: its sequence number is now ${last.number}. Get the current state and try again.`
+      const message = `The environment’s desired state has changed since you read it: its sequence number is now ${last.number}. Get the current state and try again.`
       throw new PlatformError('ERR_CHANGED_MEANWHILE', message)
     }
     const solutions =

@@ -92,10 +92,11 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
     satelliteRoute(
       'GET /desired',
       {
-        summary: 'Wait for a newer desired state (long polling), and get it as a compact JWS of a DesiredState',
+        summary:
+          'Wait for a newer desired state (long polling). The response contains it as a compact JWS of a DesiredState',
         right: null,
         query: DesiredQuery,
-        answers: { 200: DesiredAnswer, 204: { description: 'there was no newer state before the time limit' } },
+        answers: { 200: DesiredAnswer, 204: { description: 'no newer state was set within the time in `wait`' } },
       },
       async ({ who: { id }, query: { after, wait }, ctx }) => {
         const found = (await newer(id, after)) ?? (await waitForNewer(ctx, id, after, wait))
@@ -106,7 +107,7 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
     satelliteRoute(
       'GET /bundles/:sha256',
       {
-        summary: 'Download a bundle that is in the desired state',
+        summary: 'Download a bundle listed in the desired state',
         right: null,
         answers: { 200: { description: 'the bundle', type: 'application/zip' } },
       },
@@ -129,7 +130,7 @@ export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteR
     satelliteRoute(
       'POST /report',
       {
-        summary: 'Report the state of a node and the solutions that it runs',
+        summary: 'Report the state of a node and of the solutions that it runs',
         right: null,
         before: ({ ctx }) => countReport(ctx),
         body: Report,

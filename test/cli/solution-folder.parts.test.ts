@@ -44,7 +44,7 @@ test('folder: a link to a file, to a folder or to nothing is rejected, and its t
     using folder = temporaryFolder({ ...MANIFEST, 'media/style.css': '' })
     symlinkSync(target, join(folder.path, name))
     expect(problemOf(() => readSolutionFolder(folder.path))).toBe(
-      `"${name}" is a symbolic link. A bundle can only contain regular files. Replace it with a file, or remove it.`,
+      `"${name}" is a symbolic link, but a bundle can contain only regular files. Replace it with a regular file, or remove it.`,
     )
     expect(foldersOfSolution(folder.path)).toEqual(['', 'media/'])
   }
@@ -69,7 +69,7 @@ test('folder: content over a solution’s size limit is detected before it is re
   // A sparse file: its size is 64 GiB, but it uses no disk space.
   truncateSync(join(folder.path, 'media/film.mp4'), 64 * 1024 ** 3)
   expect(problemOf(() => readSolutionFolder(folder.path))).toMatch(
-    /contains more than 512 MB\. Check that it is a solution’s folder\.$/,
+    /contains more than 512 MB\. Check that you specified the solution’s folder and not a parent folder\.$/,
   )
 })
 

@@ -51,7 +51,7 @@ test('init, check, pack, deploy and logs work with a token for a single solution
   sha256    ${sha256}
   address   ${host.url}/solution/shop/
   0 errors, 0 warnings
-Next: open the address. To follow the log of the scripts, run:
+Next: open the address. To follow the solution’s log, run:
   solhost logs shop ${host.url} -f
 `,
   })
@@ -109,7 +109,7 @@ test('pull and deploy don’t overwrite what someone else activated, or changes 
   const late = await mine('deploy', 'shared', host.url)
   expect(late.code).toBe(1)
   expect(late.err).toMatch(
-    /active now +1\.0\.0 \(sha256 [0-9a-f]{12}…\), activated \d{4}-\d\d-\d\dT\d\d:\d\d UTC by token:/,
+    /active on the host +1\.0\.0 \(sha256 [0-9a-f]{12}…\), activated \d{4}-\d\d-\d\dT\d\d:\d\d UTC by token:/,
   )
   expect(late.err).toContain(`solhost pull shared ${host.url} shared-active\n`)
   expect(JSON.parse((await mine('deploy', 'shared', host.url, '--json')).out)).toMatchObject({
@@ -148,7 +148,7 @@ test('deploy: each host error is explained, with what to do and its own exit cod
     code: 4,
     out: '',
     err: `The host did not accept the token or password: The API token is unknown, deleted or expired. Use another token.
-Next: ask the operator for a valid one.
+Next: check it, or ask the operator for a new one.
 `,
   })
   expect(await deploy({ SOLHOST_TOKEN: await createToken('solutions:shop:write') })).toEqual({
@@ -485,9 +485,9 @@ test('doctor: if a host can start, every line is ok; otherwise doctor says what 
     1,
     [
       'error  settings                 PORT must be a port from 0 to 65535 (0 for any free port), but is "http"',
-      '       → Correct the environment variable. docs/reference/settings.md lists all of them.',
+      '       → Correct the environment variable. All variables are listed in docs/reference/settings.md.',
       'error  settings                 CALL_TIME must be a whole number followed by a unit (ms, s, m, h, d), but is "soon"',
-      '       → Correct the environment variable. docs/reference/settings.md lists all of them.',
+      '       → Correct the environment variable. All variables are listed in docs/reference/settings.md.',
       '',
       '2 problems found. Next: follow the advice after "→", then run solhost doctor',
       '',
@@ -507,7 +507,7 @@ test('doctor: finds a damaged database and secrets that others can read, and cha
     1,
     [
       `PLATFORM_HOME folder: other accounts can read ${join(folder.path, 'data/platform-key')}`,
-      `database: Cannot open ${join(folder.path, 'data/platform.sqlite')}: file is not a database`,
+      `database: Cannot open the database file ${join(folder.path, 'data/platform.sqlite')}: file is not a database`,
     ],
   ])
   expect(readFileSync(join(folder.path, 'data/platform.sqlite'), 'utf8')).toContain('this is no database')

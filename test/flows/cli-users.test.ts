@@ -144,7 +144,7 @@ test('users import and export: either all lines are imported, or none and the in
   const dry = await users(['import', 'good.csv', host.url, '--dry-run'])
   expect([dry.code, dry.out]).toEqual([
     0,
-    `Dry run: 2 added, 0 changed, 0 unchanged.\nNext: solhost users import good.csv ${host.url}\n`,
+    `Dry run: 2 to add, 0 to change, 0 unchanged.\nNext: solhost users import good.csv ${host.url}\n`,
   ])
   expect(await userNamed('gusta')).toBeUndefined()
   expect((await users(['import', 'good.csv', host.url])).out).toBe(
@@ -186,7 +186,7 @@ test('users: if the subcommand is missing or unknown, the output lists the subco
   expect(await run('users')).toEqual({
     code: 2,
     out: '',
-    err: 'solhost users: missing command.\nRun "solhost help users" for a list.\n',
+    err: 'solhost users: missing command.\nRun "solhost help users" for a list of commands.\n',
   })
   expect((await run('users', 'lst')).err).toBe(
     'Unknown command "users lst". Did you mean "users list"? Run "solhost help" for a list of commands.\n',

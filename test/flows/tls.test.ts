@@ -478,7 +478,7 @@ describe('the certificate', () => {
       ),
       advice:
         'Renew the certificate. docs/tls.md describes how to replace the file automatically. ' +
-        'Request a certificate that also covers these names. For SOLUTION_ORIGIN, use a wildcard.',
+        'Get a certificate that also covers these names. For SOLUTION_ORIGIN, it needs a wildcard name.',
     })
   })
 })

@@ -79,7 +79,7 @@ test('launcher: if npm installed no Node.js, it uses the running one if that is 
   expect(findNode(folder.path, mac, '22.1.0')).toEqual({
     problem:
       'Solhost requires Node.js 26 or later (or 24.11 or later in the 24 series), but this is Node.js 22.1.0. Install Node.js 26. ' +
-      'npm installs it with Solhost unless you use --omit=optional.',
+      'To install it together with Solhost, run "npm install" without --omit=optional.',
   })
   const intel = platformOf('darwin', 'x64', musl)
   expect((findNode(folder.path, intel, '22.1.0') as { problem: string }).problem).toMatch(/Install Node.js 26\.$/)

@@ -20,12 +20,12 @@ export const usersImportCommand = command({
     url: { what: 'URL of the host, such as https://apps.example.org' },
   },
   options: {
-    'dry-run': { type: 'boolean', what: 'only check the file and count the changes' },
+    'dry-run': { type: 'boolean', what: 'check the file and count the changes, but import nothing' },
     ...HOST_OPTIONS,
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
   notes: () => `Columns: username, displayName, email, enabled, permissions (Users;Sales@crm), password. Each line
-adds or changes the user with that name. Other users, and properties without a column, stay unchanged.
+adds or changes the user with that username. Other users, and properties without a column, stay unchanged.
 
 ${USERS_NOTES}`,
   async run({ arguments: { file, url }, options }, terminal) {
@@ -41,10 +41,12 @@ ${USERS_NOTES}`,
     const { created, changed, unchanged } = imported.data
     if (json) terminal.out(jsonText({ ok: true, ...imported.data }))
     else {
-      const counts = `${created} added, ${changed} changed, ${unchanged} unchanged`
+      const counts = dryRun
+        ? `Dry run: ${created} to add, ${changed} to change, ${unchanged} unchanged`
+        : `${created} added, ${changed} changed, ${unchanged} unchanged`
       const again = `${SOLHOST} users import ${shellWord(file)} ${directory.url.origin}`
       const next = dryRun ? again : `${SOLHOST} users list ${directory.url.origin}`
-      terminal.out(`${dryRun ? 'Dry run: ' : ''}${counts}.\nNext: ${next}\n`)
+      terminal.out(`${counts}.\nNext: ${next}\n`)
     }
     return 'done'
   },

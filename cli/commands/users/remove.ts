@@ -11,11 +11,11 @@ export const usersRemoveCommand = command({
     url: { what: 'URL of the host, such as https://apps.example.org' },
   },
   options: {
-    erase: { type: 'boolean', what: 'also remove the name from the audit log' },
+    erase: { type: 'boolean', what: 'also erase the username from the audit log' },
     ...HOST_OPTIONS,
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
-  notes: () => `This cannot be undone. To only block a user, run "users set --disable".
+  notes: () => `This cannot be undone. To block a user without removing them, run "users set --disable".
 
 ${USERS_NOTES}`,
   async run({ arguments: { name, url }, options }, terminal) {
@@ -25,7 +25,7 @@ ${USERS_NOTES}`,
     await directory.remove(uid, erase)
     if (json) terminal.out(jsonText({ ok: true, uid, username, erased: erase }))
     else {
-      const traces = erase ? ' and erased the name from the audit log' : ''
+      const traces = erase ? ' and erased the username from the audit log' : ''
       terminal.out(`Removed ${printable(username)}${traces}.\nNext: ${SOLHOST} users list ${directory.url.origin}\n`)
     }
     return 'done'

@@ -6,7 +6,7 @@ import { askNewPassword, makePassword, PASSWORD_OPTION } from '../../new-passwor
 import { openUserDirectory, permissionsText, readPermissions } from '../../user-directory.ts'
 
 export const usersSetCommand = command({
-  summary: 'change a user: names, email address, permissions, password, or whether they can sign in',
+  summary: 'change a user’s names, email address, permissions or password; enable or disable a user',
   arguments: {
     name: { what: 'username' },
     url: { what: 'URL of the host, such as https://apps.example.org' },
@@ -30,8 +30,9 @@ export const usersSetCommand = command({
     ...HOST_OPTIONS,
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
   },
-  notes: () => `Only what you specify changes. A new password, --disable or removing a permission signs the user out.
-A user with a new password must change it at the next sign-in.
+  notes:
+    () => `The command changes only what you specify. Setting a password, disabling the user or removing a permission
+signs the user out. After you set a password, the user must change it at the next sign-in.
 
 ${USERS_NOTES}`,
   async run({ arguments: { name, url }, options }, terminal) {

@@ -31,7 +31,7 @@ test('launcher: a child that ignores SIGTERM is killed, and a message says so', 
   await expect.poll(() => said.out).toBe('ready\n')
   child.kill('SIGTERM')
   expect(await ended).not.toBe(0)
-  expect(said.err).toContain('did not respond to the signal')
+  expect(said.err).toContain('did not respond to the stop signal')
 })
 
 test('launcher: a child that stops slowly but responds is not killed', async () => {
