@@ -25,7 +25,7 @@ copyFileSync(join(ROOT, 'build', `solhost-${version}.tgz`), join(OUT, `solhost-$
 const sbom = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--omit=dev', '--package-lock-only']
 writeFileSync(join(OUT, `solhost-${version}.sbom.cdx.json`), execFileSync('npm', sbom, { cwd: ROOT, stdio: 'pipe' }))
 const missing = given.includes(WITHOUT_IMAGES)
-  ? [`Skipped the container images because of ${WITHOUT_IMAGES}.`]
+  ? [`Skipped the container images because of the option ${WITHOUT_IMAGES}.`]
   : buildImages()
 const files = readdirSync(OUT).sort()
 writeFileSync(join(OUT, 'SHA256SUMS'), checksums(files.map((name) => [name, sha256(join(OUT, name))])))

@@ -28,7 +28,7 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
   409: {
     exit: 'failed',
     text: (detail) =>
-      `The upload conflicts with the solutions on the host: ${detail}\nNext: check "name" in solution.json.`,
+      `The upload conflicts with a solution on the host: ${detail}\nNext: check "name" in solution.json.`,
   },
   413: {
     exit: 'faults',

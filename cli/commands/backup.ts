@@ -38,7 +38,7 @@ it (mode 0600).
         return 'done'
       }
       terminal.out(`${file}: ${textOf(counts)}, ${size} bytes\n`)
-      for (const path of skipped) terminal.out(`Skipped, because it is not a regular file: ${path}\n`)
+      for (const path of skipped) terminal.out(`Skipped ${path}, because it is not a regular file.\n`)
       terminal.out(`${KEY_TEXTS[key]}\n`)
       const store = existsSync('/.dockerenv') ? 'copy the file out of the container and store it' : 'store the file'
       terminal.out(

@@ -43,7 +43,9 @@ jsconfig.json, tsconfig.json, package.json, package-lock.json, *.zip.
       terminal.out(
         `${file}: ${name} ${version}, ${bytes} bytes, ${counted(folder.files.size, 'file')}\nsha256 ${sha256}\n${said}`,
       )
-      terminal.out(`Next: upload the bundle. "${SOLHOST} deploy" packs and uploads in one step.\n`)
+      terminal.out(
+        `Next: upload the bundle on the host’s admin pages. "${SOLHOST} deploy" packs and uploads in one step.\n`,
+      )
     }
     return 'done'
   },

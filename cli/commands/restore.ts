@@ -7,8 +7,8 @@ import { readSettings } from '../../host/config/settings.ts'
 import { countsOf, textOf } from './backup.ts'
 
 export const restoreCommand = command({
-  summary: 'restore a platform from a backup (stop all hosts first); if an error occurs, nothing changes',
-  arguments: { file: { what: 'backup that "solhost backup" wrote' } },
+  summary: 'restore a platform from a backup (stop all hosts first); if an error occurs, nothing is changed',
+  arguments: { file: { what: 'backup file created by "solhost backup"' } },
   options: {
     replace: { type: 'boolean', what: 'replace the existing platform' },
     force: { type: 'boolean', what: 'restore even if other clients are connected to the database' },

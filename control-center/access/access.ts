@@ -178,7 +178,10 @@ export function createAccess(parts: AccessParts): Access {
     needPerson(ctx) {
       const caller = callerOf(ctx)
       if (caller?.kind === 'person') return caller.user
-      throw new PlatformError('ERR_FORBIDDEN', 'API tokens cannot do this. Sign in instead.')
+      throw new PlatformError(
+        'ERR_FORBIDDEN',
+        'This request does not accept API tokens. Sign in to the control center instead.',
+      )
     },
     async needConfirmation(ctx) {
       const caller = callerOf(ctx)

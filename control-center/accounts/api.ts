@@ -36,7 +36,7 @@ export function accountRoutes({ access, users, credentials, confirmations }: Acc
   async function changePassword(ctx: Context, user: User, change: z.infer<typeof PasswordChange>): Promise<void> {
     const checked = await credentials.checkOwn(ctx, user, change.current)
     if (checked.kind === 'throttled') {
-      const text = `Too many wrong passwords. Try again in ${checked.wait} s.`
+      const text = `You have entered too many wrong passwords. Try again in ${checked.wait} s.`
       throw new PlatformError('ERR_THROTTLED', text, { retryAfter: checked.wait })
     }
     if (checked.kind === 'wrong') {

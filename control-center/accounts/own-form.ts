@@ -12,7 +12,7 @@ export function requireOwnForm(ctx: Context): void {
   if (sourceOfPost(ctx, originOf(ctx)) === 'same-origin') return
   throw new PlatformError(
     'ERR_FOREIGN_ORIGIN',
-    'The form was not sent from a control center page. Open the page and send the form from there.',
+    'The form was not sent from a control center page. Open the form in the control center and send it again.',
   )
 }
 

@@ -221,7 +221,7 @@ test('deploy: other host errors, other kinds of servers and a missing server get
   expect(conflict).toEqual([
     1,
     '',
-    'The upload conflicts with the solutions on the host: it differs.\nNext: check "name" in solution.json.\n',
+    'The upload conflicts with a solution on the host: it differs.\nNext: check "name" in solution.json.\n',
   ])
   expect(large).toEqual([
     3,

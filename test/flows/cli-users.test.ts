@@ -41,7 +41,7 @@ test('users add: the new user has the permissions, can sign in with the printed 
   password     ${password}   (shown only once)
   uid          ${user?.uid}
   permissions  Users,Sales@crm
-Next: send the user the username and the password. At the first sign-in, they must choose a new password.
+Next: send the user their username and password. They must choose a new password at the first sign-in.
 `,
   })
   expect(user).toMatchObject({

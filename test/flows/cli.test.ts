@@ -288,7 +288,7 @@ test('pack: the same files always produce the same bundle, without files that ar
     err: '',
     out: `shop-1.0.0.zip: shop 1.0.0, ${bytes} bytes, 8 files
 sha256 ${sha256}
-Next: upload the bundle. "solhost deploy" packs and uploads in one step.
+Next: upload the bundle on the host’s admin pages. "solhost deploy" packs and uploads in one step.
 `,
   })
   const { bundle, warnings } = await readBundle(readFileSync(join(folder.path, 'shop-1.0.0.zip')), createLimits())

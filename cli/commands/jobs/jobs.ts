@@ -49,7 +49,7 @@ export const jobsRunsCommand = command({
 })
 
 export const jobsRunCommand = command({
-  summary: 'start a run of a job',
+  summary: 'start a job run',
   arguments: { name: NAME, job: { what: 'name of the job' }, url: URL_OF_HOST },
   options: {
     data: { type: 'string', value: '<json>', what: 'data for the job, as JSON' },

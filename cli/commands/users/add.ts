@@ -54,7 +54,7 @@ export const usersAddCommand = command({
 /** Suggests adding a permission, since users without one cannot sign in. */
 function next({ username, permissions }: User, url: string): string {
   if (permissions.length > 0)
-    return 'Next: send the user the username and the password. At the first sign-in, they must choose a new password.\n'
+    return 'Next: send the user their username and password. They must choose a new password at the first sign-in.\n'
   const line = `${SOLHOST} users set ${shellWord(username)} ${url} --permissions <list>`
   return `Next: add a permission, because a user without one cannot sign in:\n  ${line}\n`
 }

@@ -14,7 +14,7 @@ const Refused = z.object({ faults: z.array(Fault).min(1) })
 type Refused = z.infer<typeof Refused>
 
 export const usersImportCommand = command({
-  summary: 'add and change users from a CSV file; if a line has an error, nothing changes',
+  summary: 'add and change users from a CSV file; if any line has an error, nothing is imported',
   arguments: {
     file: { what: 'CSV file in the format that "users export" writes' },
     url: { what: 'URL of the host, such as https://apps.example.org' },
