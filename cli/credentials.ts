@@ -8,7 +8,7 @@ export const HOST_OPTIONS = {
   user: {
     type: 'string',
     value: '<name>',
-    what: 'use the admin account with this username instead of a token; its password is read from SOLHOST_PASSWORD or a prompt',
+    what: 'use this admin account instead of a token; set SOLHOST_PASSWORD or enter its password',
   },
   'allow-http': { type: 'boolean', what: 'allow sending the token or password unencrypted to another machine' },
 } as const

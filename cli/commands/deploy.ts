@@ -35,7 +35,7 @@ export const deployCommand = command({
     ...HOST_OPTIONS,
     'no-check': {
       type: 'boolean',
-      what: 'skip the local check, for example if the host has different limits; the host still checks the upload',
+      what: 'skip the local check (the host checks every upload), for example if host limits differ',
     },
     over: { type: 'boolean', what: 'replace the active version even if it has changed since your last deploy or pull' },
     json: { type: 'boolean', what: 'print one JSON object instead of text' },
