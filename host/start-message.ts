@@ -41,7 +41,7 @@ function solutionLines(host: Host, names: readonly string[], ofOrders: readonly 
 function portLines({ metricsUrl, redirectPort }: Host): string[] {
   return [
     ...(metricsUrl === null ? [] : [`Metrics:        ${metricsUrl}`]),
-    ...(redirectPort === null ? [] : [`Port ${redirectPort} redirects browsers to https`]),
+    ...(redirectPort === null ? [] : [`Port ${redirectPort} redirects browsers to HTTPS`]),
   ]
 }
 
@@ -51,7 +51,7 @@ function nextLines(host: Host, { adminName }: Settings): string[] {
     'Next:',
     `  ${SOLHOST} init <name>                          (creates a solution)`,
     `  ${SOLHOST} deploy <folder> ${host.url.startsWith('https:') ? host.publicUrl : host.url} --user ${adminName}`,
-    '  or upload its ZIP file on the admin pages',
+    '  or upload the solution’s ZIP file on the admin pages',
     '',
   ]
 }
@@ -107,13 +107,16 @@ function warningLines(host: Host, settings: Settings, names: readonly string[]):
     )
   }
   if (host.sharedOrigin && settings.passkeys === 'on') {
-    lines.push('Note: PASSKEYS=on lets a page of one solution use passkeys that users created in another.')
+    lines.push(
+      'Note: PASSKEYS=on lets a page of one solution use passkeys created in another. Set SOLUTION_ORIGIN to prevent this.',
+    )
   }
   lines.push(...databaseLines(shown))
   const secure = solutionOrigin?.protocol === 'https:' || host.publicUrl.startsWith('https:')
   if (!secure) {
     lines.push(
-      'Note: without TLS, use Solhost only on this machine: over a network, cookies and pages are not fully protected.',
+      'Note: TLS is off, so use Solhost only on this machine. Over a network, cookies and pages would not be fully',
+      '      protected.',
     )
   }
   return lines.length === 0 ? [] : [...lines, '']

@@ -38,7 +38,7 @@ export function createHttpAnswers(advise: HttpAdvice = inTests): HttpAnswers {
   let seen: SeenRequest[] = []
 
   async function send({ url, method, headers, body, maxBytes }: HttpRequest): Promise<HttpAnswer> {
-    if (seen.length === MOST) throw new ScriptError(`the scripts of one test can send at most ${MOST} requests`)
+    if (seen.length === MOST) throw new ScriptError(`the scripts can send at most ${MOST} requests per test`)
     seen.push({ url, method, headers, body })
     const found = answers.findLast((one) => one.url === url && (one.method === null || one.method === method))
     if (found === undefined) {
@@ -61,7 +61,7 @@ export function createHttpAnswers(advise: HttpAdvice = inTests): HttpAnswers {
       onRefused: () => {},
     },
     declare(answer) {
-      if (answers.length === MOST) throw new ScriptError(`a test can declare at most ${MOST} answers`)
+      if (answers.length === MOST) throw new ScriptError(`a test can declare at most ${MOST} responses`)
       answers.push(answer)
     },
     seen: () => seen,

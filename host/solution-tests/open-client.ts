@@ -79,14 +79,16 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     const [failure] = recorder.failuresSince(mark)
     if (failure !== undefined) throw new ScriptFailure(failure)
     if (lastOf('reopened') !== undefined)
-      throw new ScriptError('the client’s sandbox process stopped, so the client lost its state')
+      throw new ScriptError(
+        'the client’s sandbox process stopped, so the client lost its state; open another client with solution.open()',
+      )
     return plain(recorder.since(mark))
   }
 
   async function send(type: string, element: string, value: Json): Promise<void> {
     browser.needOpen()
     if (questionOf() !== null) {
-      throw new ScriptError('the page asks the user to confirm; call client.confirm() or client.refuse() first')
+      throw new ScriptError('the page is asking the user to confirm; call client.confirm() or client.refuse() first')
     }
     seq += 1
     const frame = readEvent(seq, client.screen, type, element, value)
@@ -94,7 +96,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     client.receive(connection, frame)
     await browser.untilIdle(frame.seq)
     if (browser.refused() > 0)
-      throw new ScriptError(`the host rejected the event ${type} of "${element}", because browsers never send it`)
+      throw new ScriptError(`the host rejected the event ${type} for "${element}": browsers never send it`)
   }
 
   async function leave(): Promise<void> {

@@ -12,7 +12,9 @@ export function readEvent(seq: number, screen: Screen, type: string, element: st
   const form = screen.shown ?? ''
   const frame = readBrowserFrame(JSON.stringify({ kind: 'event', seq, form, element, type, value }))
   if (frame !== null && frame.kind === 'event') return frame
-  throw new ScriptError(`browsers never send the event ${type} of "${element}" with the value ${JSON.stringify(value)}`)
+  throw new ScriptError(
+    `browsers never send the event ${type} for the element "${element}" with the value ${JSON.stringify(value)}`,
+  )
 }
 
 /** Throws a ScriptError for events that a host would silently ignore, since test authors want to know. */
@@ -22,13 +24,13 @@ export function needPossible(frame: BrowserEvent, screen: Screen): void {
   const { kind } = checkEvent(frame, definition, screen.viewOf(frame.form), screen.contextOf(frame.form))
   if (kind === 'stale') {
     throw new ScriptError(
-      `a user can’t do that to "${frame.element}" now: the element or its container is hidden or disabled`,
+      `a user can’t use "${frame.element}" now, because the element or its container is hidden or disabled`,
     )
   }
   if (kind !== 'forged') return
   const names = Object.keys(formState(screen).elements)
   const there = names.includes(frame.element)
-    ? `"${frame.element}" does not accept ${frame.type} with the value ${JSON.stringify(frame.value)}`
-    : `there is no "${frame.element}" for this user; the available elements are: ${names.join(', ') || 'none'}`
+    ? `the element "${frame.element}" does not accept ${frame.type} with the value ${JSON.stringify(frame.value)}`
+    : `this user has no element "${frame.element}"; the available elements are: ${names.join(', ') || 'none'}`
   throw new ScriptError(`form "${frame.form}": ${there}`)
 }

@@ -13,7 +13,7 @@ export function createQuestions(api: Pick<GuestApi, 'request' | 'safe'>) {
    */
   async function ask<T>(method: string, args: readonly unknown[], what: string): Promise<T> {
     const at = new api.safe.Error()
-    at.message = `the test ended before ${what} did: write "await ${what}(…)"`
+    at.message = `the test ended before ${what} finished: write "await ${what}(…)"`
     pending.push(at)
     try {
       return (await api.request(method, args)) as T

@@ -229,5 +229,5 @@ function wrongArguments(method: string, { issues }: z.ZodError): string {
   const [place, ...path] = issue?.path ?? []
   const where =
     typeof place === 'number' ? `argument ${place + 1}${path.map((part) => `.${String(part)}`).join('')}: ` : ''
-  return `solution.${method} does not accept this call (${where}${issue?.message ?? 'wrong'})`
+  return `solution.${method} was called with invalid arguments (${where}${issue?.message ?? 'wrong'})`
 }

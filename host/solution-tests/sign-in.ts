@@ -99,7 +99,7 @@ const LastLogin = z.looseObject({
 function readLastLogin(given: Json | undefined, ofProvider: boolean): z.infer<typeof LastLogin> {
   if (given === undefined)
     throw new ScriptError(
-      'last_login is missing: users sign in with a provider, so pass its claims, such as { iss, sub, email }',
+      'last_login is missing: users sign in with an OAuth provider, so pass the provider’s claims, such as { iss, sub, email }',
     )
   const read = LastLogin.safeParse(given)
   if (!read.success) {
@@ -139,9 +139,9 @@ export async function getOAuthConfig(
   if (unit === undefined) {
     const { authenticator } = solution.manifest
     const rule =
-      '"authenticator" must be "OAUTH_AUTHENTICATOR", and the authenticator or globals.js must declare the function'
+      '"authenticator" must be "OAUTH_AUTHENTICATOR", and the authenticator or globals.js must declare getOAuthConfig'
     throw new ScriptError(
-      `the host does not call this solution’s getOAuthConfig ("authenticator": "${authenticator}"): ${rule}`,
+      `the host does not call getOAuthConfig in this solution, which has "authenticator": "${authenticator}"; ${rule}`,
     )
   }
   const url = textsOf(given)
@@ -171,7 +171,7 @@ async function run(
 function textsOf(given: GivenParams): ReadonlyMap<string, string> {
   const entries = Object.entries(given).map(([name, value]) => {
     if (typeof value === 'string') return [name, value] as const
-    throw new ScriptError(`queryParams.${name} must be a string, as in forms and URLs`)
+    throw new ScriptError(`queryParams.${name} must be a string, because forms and URLs can send only strings`)
   })
   return new Map(entries)
 }

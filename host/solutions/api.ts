@@ -40,7 +40,7 @@ const LogQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(200),
   before: z.coerce.number().int().min(1).optional().describe('the value of `next` in the previous response'),
   level: z.enum(LOG_LEVELS).optional(),
-  text: z.string().max(200).optional().describe('part of the message, not case-sensitive'),
+  text: z.string().max(200).optional().describe('text that the message contains (case-insensitive)'),
   code: z.string().max(100).optional(),
   correlationId: z.string().max(100).optional(),
 })
@@ -138,8 +138,9 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
         names,
         before: needRoom,
         headers: {
-          'If-Match': 'the SHA-256 of the version to replace, in quotes; if another one is active, the response is 409',
-          'If-None-Match': '`*`: upload only if the host does not have the solution',
+          'If-Match':
+            'the SHA-256 of the version to replace, in double quotes; if another version is active, the response is 409',
+          'If-None-Match': '`*`: upload only if the solution does not exist yet',
         },
         body: BUNDLE,
         answers: UPLOADED,
@@ -203,7 +204,7 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
       'GET /solutions/:name/log',
       {
         summary:
-          'Get the log, newest line last. With Accept: text/event-stream, new lines are sent as they are written. With a filter, a page can have fewer lines than `limit` and still have a value for `next`',
+          'Get the log, newest line last. With `Accept: text/event-stream`, the response streams new lines. With a filter, a page can have fewer than `limit` lines even if `next` is set',
         right: 'solutions:{name}:read',
         before: ({ params }) => findSolution(store, params.name),
         query: LogQuery,

@@ -45,7 +45,7 @@ async function zipsIn({ folder, log }: BakedInParts): Promise<readonly string[]>
     const zips = (await readdir(folder)).filter((name) => name.endsWith('.zip')).sort()
     if (zips.length <= MOST_SOLUTIONS) return zips
     log.error(
-      `SOLUTIONS_FOLDER=${folder} contains ${zips.length} ZIP files, but at most ${MOST_SOLUTIONS} are allowed, so none were added; remove some`,
+      `SOLUTIONS_FOLDER=${folder} contains ${zips.length} ZIP files, so none were added; remove some, because at most ${MOST_SOLUTIONS} are allowed`,
     )
   } catch (error) {
     log.error(`SOLUTIONS_FOLDER=${folder} cannot be read: ${(error as Error).message}`)
@@ -58,7 +58,7 @@ async function addOne({ folder, store, uploads, limits, log }: BakedInParts, fil
   const packed = await readBundleFile(join(folder, file), limits.BUNDLE_SIZE)
   if (await store.hasVersion(name, hash('sha256', packed, 'hex'))) return
   const { version, sha256 } = await uploads.upload(packed, name)
-  log.info({ solution: name, version, sha256 }, 'a solution from SOLUTIONS_FOLDER is active now')
+  log.info({ solution: name, version, sha256 }, 'uploaded and activated a solution from SOLUTIONS_FOLDER')
 }
 
 /** @throws ERR_BUNDLE_TOO_LARGE, or ERR_BUNDLE_REFUSED if the bundle can't be read */
@@ -70,7 +70,7 @@ async function readBundleFile(path: string, limit: number): Promise<Buffer> {
     if (size > limit)
       throw new PlatformError(
         'ERR_BUNDLE_TOO_LARGE',
-        `the bundle has ${size} bytes, but BUNDLE_SIZE allows at most ${limit}.`,
+        `the bundle is ${size} bytes, but BUNDLE_SIZE allows at most ${limit}. Increase BUNDLE_SIZE or make the bundle smaller.`,
       )
     return await file.readFile()
   } catch (error) {

@@ -16,6 +16,6 @@ export function warnOfEmbedded(solution: Pick<PreparedSolution, 'manifest' | 'mo
   )
   const [name] = names
   if (name === undefined) return []
-  const message = `each host has a separate copy of the embedded database "${name}", but any host may run a job or respond to an endpoint's request. If there are several hosts, use a database server`
+  const message = `each host has its own embedded database "${name}", but any host may run a job or respond to a request to an endpoint; if you run several hosts, use a database server`
   return [{ file: MANIFEST, code: 'embedded_per_host', message }]
 }

@@ -33,7 +33,7 @@ export async function addExamplesOnce(
       if (!(error instanceof PlatformError)) throw error
       log.warn(
         { code: error.code },
-        `the example solutions were not added; the host retries at its next start: ${whyNotAtStart(error)}`,
+        `the example solutions were not added (the host tries again at its next start): ${whyNotAtStart(error)}`,
       )
       return false
     }

@@ -39,7 +39,9 @@ export function createGuestBindings({ plugins, limits, onPluginError }: GuestBin
   function checkCommands(commands: readonly GuestCommand[], { kind, solution }: HostCall): CheckedCommand[] {
     const { refuses } = CALL_KINDS[kind]
     if (commands.length > limits.CALL_REQUESTS)
-      throw new TypeError(`the call sent more commands than CALL_REQUESTS allows (${limits.CALL_REQUESTS})`)
+      throw new TypeError(
+        `the call sent ${commands.length} commands, but CALL_REQUESTS allows at most ${limits.CALL_REQUESTS}`,
+      )
     return commands.map(({ plugin, method, args }) => {
       const methods = byName.get(plugin)?.commands
       const command = methods && Object.hasOwn(methods, method) ? methods[method] : undefined

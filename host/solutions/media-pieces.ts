@@ -70,7 +70,7 @@ export function createMediaReader(db: HostDatabase): (key: MediaKey, size: numbe
       await divide(key)
       found = await findPiece(key, piece)
     }
-    if (found === undefined) throw new Error('the solution version with this media file was erased')
+    if (found === undefined) throw new Error('the solution version that contains this media file was erased')
     return found
   }
 

@@ -119,7 +119,7 @@ export function createEntryRunner({ supervisor, bindings, log, storeRuns, called
       if (odd !== null) {
         write({
           level: 'warn',
-          message: `${entry} returned ${odd}; it is treated as null, since only ${wanted} is accepted`,
+          message: `${entry} returned ${odd}; it is treated as null, because ${entry} must return ${wanted}`,
         })
       }
       return null
@@ -133,7 +133,7 @@ export function createEntryRunner({ supervisor, bindings, log, storeRuns, called
  */
 function withoutEffect(entry: string, commands: readonly GuestCommand[]): NewLogLine {
   const names = new Set(commands.map(({ plugin, method }) => `${plugin}.${method}`))
-  return { level: 'warn', message: `${entry} called ${[...names].join(', ')}, which has no effect in ${entry}` }
+  return { level: 'warn', message: `these calls in ${entry} have no effect: ${[...names].join(', ')}` }
 }
 
 function readValues(result: string): Record<string, unknown> | null {

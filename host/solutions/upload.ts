@@ -155,7 +155,7 @@ export function createUploads({
         : [`Version ${found.version} is active now`, found.version]
     return new PlatformError(
       'ERR_CHANGED_MEANWHILE',
-      `The active version is not the one that you expected, so nothing was changed. ${now}. Get the active version, then upload again.`,
+      `Nothing was changed, because the active version is not the one you expected. ${now}. Check the active version, then upload again.`,
       {
         name,
         active,
@@ -178,12 +178,12 @@ export function createUploads({
     const drafts = await store.draftsOf(name, sha256)
     if (drafts > 0 && (await store.activeSha256(name)) !== sha256) {
       const those = drafts === 1 ? 'a draft' : `${drafts} drafts`
-      const message = `The version ${sha256} is the base of ${those} in the workbench. Publish or discard ${drafts === 1 ? 'it' : 'them'} first.`
+      const message = `Version ${sha256} is the base of ${those} in the workbench. Publish or discard the draft${drafts === 1 ? '' : 's'} first.`
       throw new PlatformError('ERR_VERSION_IN_USE', message, { name, sha256, drafts })
     }
     throw new PlatformError(
       'ERR_VERSION_ACTIVE',
-      `The version ${sha256} is active in "${name}". Activate another version first.`,
+      `Version ${sha256} of "${name}" is active. Activate another version first.`,
       { name, sha256 },
     )
   }

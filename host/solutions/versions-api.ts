@@ -23,7 +23,7 @@ const Hunk = z.object({
   oldLines: z.int(),
   newStart: z.int(),
   newLines: z.int(),
-  lines: z.array(z.string()).describe('each line begins with a space, + or -'),
+  lines: z.array(z.string()).describe('each line starts with a space (unchanged), + (added) or - (removed)'),
 })
 
 export const Difference = z
@@ -36,14 +36,17 @@ export const Difference = z
         change: z.enum(['added', 'removed', 'changed']),
         fromBytes: z.int().nullable(),
         toBytes: z.int().nullable(),
-        hunks: z.array(Hunk).nullable().describe('the changed lines, if the file is text'),
-        isTooMuch: z.boolean().describe('true if there were too many lines to compare or to list completely'),
+        hunks: z
+          .array(Hunk)
+          .nullable()
+          .describe('the changed lines; null if the file is not text or has too many lines to compare'),
+        isTooMuch: z.boolean().describe('true if there were too many lines to compare them or to list them all'),
       }),
     ),
     moreFiles: z.int().describe('number of changed files that are not listed'),
     manifest: z
       .array(z.object({ key: z.string(), from: z.unknown(), to: z.unknown() }))
-      .describe('the parts of the manifest that decide who can sign in and what scripts can access'),
+      .describe('changed manifest properties that control who can sign in and what scripts can access'),
   })
   .meta({ id: 'VersionDifference' })
 
@@ -87,7 +90,7 @@ export function versionRoutes({ store, uploads, limits }: VersionApiParts): Admi
     route(
       'DELETE /solutions/:name/versions/:sha256',
       {
-        summary: 'Erase a version that is not the active one',
+        summary: 'Erase a version that is not active',
         right: 'solutions:{name}:write',
         act: 'solution-version-delete',
         names: ({ params: { name } }) => ({ solution: name, target: solutionTarget(name) }),

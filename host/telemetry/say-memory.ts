@@ -11,10 +11,10 @@ export function sayMemory(
   // Settings validation already rejects a RUNTIME_XMX below LEAST_MEMORY.
   const advice =
     maximum < LEAST_MEMORY
-      ? `A host needs at least ${wholeMegabytes(LEAST_MEMORY)} MB: raise the limit to ${wholeMegabytes(groupLimitFor(LEAST_MEMORY))} MB or more, and set RUNTIME_XMX to at least ${wholeMegabytes(LEAST_MEMORY)}m.`
+      ? `A host needs at least ${wholeMegabytes(LEAST_MEMORY)} MB: raise the cgroup’s limit to ${wholeMegabytes(groupLimitFor(LEAST_MEMORY))} MB or more, and set RUNTIME_XMX to at least ${wholeMegabytes(LEAST_MEMORY)}m.`
       : `Set RUNTIME_XMX=${inForce}m, or raise the cgroup’s limit.`
   log.warn(
-    `RUNTIME_XMX is ${asked} MB, but this process’s cgroup, for example its container, has a limit of ${limit} MB. ` +
+    `RUNTIME_XMX is ${asked} MB, but the cgroup of this process (for example, its container) allows only ${limit} MB. ` +
       `The host keeps itself and its sandbox processes below ${inForce} MB. ${advice}`,
   )
 }

@@ -16,7 +16,7 @@ const Testing = z
       .min(0)
       .max(366 * 86_400_000)
       .optional()
-      .describe('milliseconds by which the clock is set forward'),
+      .describe('how far the clock is set forward, in milliseconds'),
     throttles: z.boolean().optional().describe('whether sign-in attempts are limited'),
   })
   .meta({ id: 'Testing' })
@@ -33,7 +33,7 @@ export function testingRoutes({ testing, jobs }: TestingApiParts): AdminRoute[] 
       'POST /testing',
       {
         summary:
-          'Set the host’s clock forward, or turn off the limit on sign-in attempts. Without testing mode, the response is 404',
+          'Set the host’s clock forward, or turn off the limit on sign-in attempts. Outside testing mode, the response is 404',
         right: null,
         act: 'testing',
         names,

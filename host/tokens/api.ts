@@ -51,7 +51,7 @@ export function tokenRoutes({ tokens }: TokenApiParts): AdminRoute[] {
     route(
       'GET /tokens',
       {
-        summary: 'List the API tokens, without the tokens themselves',
+        summary: 'List the API tokens, without their secret values',
         right: 'account',
         answers: { 200: z.object({ items: z.array(ApiToken) }) },
       },
@@ -60,7 +60,7 @@ export function tokenRoutes({ tokens }: TokenApiParts): AdminRoute[] {
     route(
       'POST /tokens',
       {
-        summary: 'Create an API token; only this response contains it',
+        summary: 'Create an API token. Only this response contains its secret value',
         right: 'account',
         act: 'token-create',
         body: NewApiToken,
@@ -68,15 +68,18 @@ export function tokenRoutes({ tokens }: TokenApiParts): AdminRoute[] {
       },
       async ({ body: { name, scopes, expiresAt = null, permissions = [], tenant = null }, names, ctx }) => {
         if (expiresAt !== null && expiresAt <= Date.now()) {
-          throw new PlatformError('ERR_REQUEST_INVALID', 'expiresAt must be in the future, in milliseconds since 1970.')
+          throw new PlatformError('ERR_REQUEST_INVALID', 'expiresAt must be a future time in milliseconds since 1970.')
         }
         if (scopes.includes('admin') && (expiresAt === null || expiresAt > Date.now() + LONGEST_ADMIN)) {
-          throw new PlatformError('ERR_REQUEST_INVALID', 'A token with the scope admin must expire within 90 days.')
+          throw new PlatformError(
+            'ERR_REQUEST_INVALID',
+            'A token with the scope admin must expire within 90 days. Set expiresAt to a time within that period.',
+          )
         }
         if ((permissions.length > 0 || tenant !== null) && !scopes.some((scope) => scope.endsWith(':call'))) {
           throw new PlatformError(
             'ERR_REQUEST_INVALID',
-            'permissions and tenant only apply to endpoint calls: add the scope solutions:{name}:call, or omit both.',
+            'permissions and tenant apply only to endpoint calls. Add the scope solutions:{name}:call, or omit both properties.',
           )
         }
         const token = await tokens.create({ name, scopes, expiresAt, permissions, tenant })

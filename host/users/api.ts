@@ -28,7 +28,9 @@ const Password = z.string().max(10_000).nullable().meta({ writeOnly: true })
 const UserQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(200),
   after: Text.optional().describe('the value of `next` in the previous response'),
-  search: Text.optional().describe('part of the username, full name, email address or uid, not case-sensitive'),
+  search: Text.optional().describe(
+    'text that the username, full name, email address or uid contains (case-insensitive)',
+  ),
 })
 
 const UserChange = z
@@ -38,22 +40,20 @@ const UserChange = z
     email: Text.nullable().optional(),
     locale: Text.nullable()
       .optional()
-      .describe('the user’s language, such as `nl`; null: the language that each request prefers'),
+      .describe('the user’s language, such as `nl`; null: the language that the user’s browser prefers'),
     enabled: z.boolean().optional(),
     permissions: z.array(Permission).max(10_000).optional(),
     mustChangePassword: z
       .boolean()
       .optional()
-      .describe(
-        'whether the user must choose a new password at the next sign-in. If `password` is set, the default is true, because someone else chose the password',
-      ),
+      .describe('whether the user must choose a new password at the next sign-in. Default if `password` is set: true'),
     password: Password.optional().describe('the password; null: the user cannot sign in with a password'),
   })
   .meta({ id: 'UserChange' })
 
 const NewUser = UserChange.extend({
   username: Text,
-  invite: z.boolean().optional().describe('create a link with which the user chooses a password, and email it'),
+  invite: z.boolean().optional().describe('create a link for choosing a password, and email it to the user'),
   solution: z
     .string()
     .max(63)
@@ -69,13 +69,17 @@ const User = z
     username: z.string(),
     displayName: z.string().nullable(),
     email: z.string().nullable(),
-    emailVerifiedAt: z.int().min(0).nullable().describe('when the user confirmed the email address'),
+    emailVerifiedAt: z
+      .int()
+      .min(0)
+      .nullable()
+      .describe('when the user confirmed the email address, in milliseconds since 1970; null: not confirmed'),
     locale: z.string().nullable(),
     enabled: z.boolean(),
     permissions: z.array(Permission).describe('a plain string is a permission that applies in all solutions'),
     mustChangePassword: z.boolean(),
     factors: z.int().min(0).describe('number of second factors'),
-    directory: z.string().nullable().describe('the directory that has the password; null: Solhost stores it'),
+    directory: z.string().nullable().describe('the directory that stores the user’s password; null: Solhost stores it'),
   })
   .meta({ id: 'User' })
 
@@ -140,7 +144,7 @@ export function userRoutes({ users, factors, usersCsv, operatorLinks, audit }: U
       'GET /users',
       {
         summary:
-          'List the users in the users table, sorted by name. A search reads at most 100,000 users at a time: a page can have fewer users than `limit`, or none, and still have a value for `next`',
+          'List the users in the users table, sorted by name. A search reads at most 100,000 users per request, so a page can have fewer than `limit` users, or none, even if `next` is set',
         right: 'users:read',
         query: UserQuery,
         answers: { 200: pageOf(User) },
@@ -153,7 +157,7 @@ export function userRoutes({ users, factors, usersCsv, operatorLinks, audit }: U
     route(
       'POST /users',
       {
-        summary: 'Create a user. With `invite`, also create a link with which they choose a password, and email it',
+        summary: 'Create a user. With `invite`, also create a link for choosing a password, and email it to the user',
         right: 'users:write',
         act: 'user-create',
         body: NewUser,
@@ -175,7 +179,7 @@ export function userRoutes({ users, factors, usersCsv, operatorLinks, audit }: U
       'PATCH /users/:uid',
       {
         summary:
-          'Change a user; properties that are not in the body stay unchanged. A new password, disabling the user or removing a permission signs them out',
+          'Change a user; properties that are not in the body stay unchanged. Changing the password, disabling the user or removing a permission signs the user out',
         right: 'users:write',
         act: 'user-change',
         names: named,
@@ -245,7 +249,7 @@ function csvRoutes({ usersCsv, audit }: Pick<UserApiParts, 'usersCsv' | 'audit'>
       'POST /users.csv',
       {
         summary:
-          'Create and change users from CSV, matched by username. If a line has an error, nothing changes; errors are listed by line',
+          'Create and change users from a CSV file, matched by username. If any line has an error, nothing is changed and the response lists the errors by line',
         right: 'users:write',
         act: 'user-import',
         names: () => ({ target: 'users' }),

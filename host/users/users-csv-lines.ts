@@ -111,8 +111,8 @@ const LF = 10
 const CR = 13
 
 function whyNoCsv({ code }: CsvError): string {
-  if (code === 'CSV_QUOTE_NOT_CLOSED') return 'a quoted cell starts here but does not end'
-  return 'a cell contains a quote: put the whole cell in quotes and write the quote twice (RFC 4180)'
+  if (code === 'CSV_QUOTE_NOT_CLOSED') return 'a quoted cell starts on this line but has no closing quote'
+  return 'a cell contains a double quote: enclose the whole cell in double quotes and write the inner one twice (RFC 4180)'
 }
 
 function columnOf(cell: string): Column | null {
@@ -129,7 +129,7 @@ function checkHeader(cells: readonly string[], columns: readonly (Column | null)
     const column = columns[at]
     if (column === null) {
       // Don't quote the cell: in a file without a header, it may be a password.
-      return [fault(1, null, `the header of column ${at + 1} is not one of ${known}`)]
+      return [fault(1, null, `column ${at + 1} has an unknown header; the known headers are ${known}`)]
     }
     return columns.indexOf(column as Column) < at
       ? [fault(1, column as Column, 'the column appears twice; remove one')]
@@ -137,12 +137,18 @@ function checkHeader(cells: readonly string[], columns: readonly (Column | null)
   })
   return columns.includes('username')
     ? faults
-    : [...faults, fault(1, 'username', 'the header must contain the column username')]
+    : [...faults, fault(1, 'username', 'the header row must contain a "username" column')]
 }
 
 function readRow({ line, cells }: Row, columns: readonly Column[], faults: CsvFault[]): CsvLine {
   if (cells.length !== columns.length) {
-    faults.push(fault(line, null, `the line has ${cells.length} cells, but the header has ${columns.length}`))
+    faults.push(
+      fault(
+        line,
+        null,
+        `the number of cells (${cells.length}) differs from the number of columns in the header row (${columns.length})`,
+      ),
+    )
   }
   const cell = new Map(columns.map((column, at) => [column, cells[at] ?? '']))
   const input = {

@@ -215,7 +215,7 @@ function refuse(faults: readonly CsvFault[]): void {
   if (faults.length === 0) return
   const inOrder = faults.toSorted((one, other) => one.line - other.line)
   const count = faults.length === 1 ? 'one error' : `${faults.length} errors`
-  throw new PlatformError('ERR_REQUEST_INVALID', `The file has ${count}; no user was imported.`, {
+  throw new PlatformError('ERR_REQUEST_INVALID', `The file has ${count}; no users were imported.`, {
     faults: inOrder.slice(0, MOST_FAULTS),
   })
 }
@@ -223,6 +223,6 @@ function refuse(faults: readonly CsvFault[]): void {
 function changedMeanwhile(): PlatformError {
   return new PlatformError(
     'ERR_NAME_EXISTS',
-    'Someone else created a user from this file during the import, so no user was imported. Send the file again.',
+    'During the import, someone else created a user that is in this file, so no users were imported. Import the file again.',
   )
 }

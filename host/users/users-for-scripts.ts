@@ -69,7 +69,7 @@ export function createUsersForScripts({
     if (permissions.every((one) => typeof one !== 'string' && one.solution === solution.name)) return
     throw refuse(
       call,
-      `security.${method}: this user also has permissions outside this solution, so changing the account requires ${ADMINISTRATORS} for all solutions`,
+      `security.${method}: this user also has permissions outside this solution, so only a user with the permission ${ADMINISTRATORS} for all solutions can change it`,
     )
   }
 

@@ -73,7 +73,8 @@ export function addWorkbenchPages(pages: PageRouter, router: Router, parts: Work
   router.get('/workbench/session.json', async (ctx) => {
     requireDataRequest(ctx)
     const session = pageSessionOf(ctx)
-    if (session === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'Sign in to the admin pages.')
+    if (session === null)
+      throw new PlatformError('ERR_UNAUTHENTICATED', 'You are signed out. Sign in to the admin pages.')
     ctx.body = { csrfToken: session.csrfToken }
   })
 
@@ -81,7 +82,8 @@ export function addWorkbenchPages(pages: PageRouter, router: Router, parts: Work
     requireDataRequest(ctx)
     const { name, draft: id } = ctx.params as { name: string; draft: string }
     const session = pageSessionOf(ctx)
-    if (session === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'Sign in to the admin pages.')
+    if (session === null)
+      throw new PlatformError('ERR_UNAUTHENTICATED', 'You are signed out. Sign in to the admin pages.')
     needScope(session, `solutions:${name}`, 'write', false)
     await parts.workbenchModes.needRead(name)
     const { prepared, revision } = await drafts.prepare({ solution: name, id })

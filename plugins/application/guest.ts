@@ -52,7 +52,7 @@ export default function application(api: GuestApi<Settings, string>) {
   function readAddress(value: unknown): string {
     if (typeof value === 'string' && api.isAllowedAddress(value)) return value
     throw new safe.TypeError(
-      'application.showURL: url must be an http, https or mailto URL or a path that starts with "/", at most 2048 characters',
+      'application.showURL: url must be an http, https or mailto URL, or a path that starts with "/", with at most 2048 characters',
     )
   }
 
@@ -103,7 +103,7 @@ export default function application(api: GuestApi<Settings, string>) {
       if (method !== undefined && method !== null) {
         api.log(
           'warn',
-          'application.closeSolution ignores "method" and does not call it; pass the value as "argument", which the solution’s onSolutionOpen receives',
+          'application.closeSolution ignores "method"; to pass a value to the next solution, use "argument", which its onSolutionOpen receives',
         )
       }
       api.command('closeSolution', [target, given])

@@ -105,7 +105,7 @@ export function createLists(api: Api, { fail, readText, isKey, isDay, listOf, sp
     for (let index = 0; index < length; index++) {
       const id = list[index]
       const known = isKey(id) ? ids[`${id}`] : undefined
-      if (known === undefined) return fail(`${path}[${index}]`, 'the id of a row', id)
+      if (known === undefined) return fail(`${path}[${index}]`, 'the id of a row in the table', id)
       found[index] = known
     }
     return safe.freeze(safe.toArray(found))

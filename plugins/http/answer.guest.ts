@@ -59,7 +59,7 @@ export function createAnswers(api: GuestApi<null, true>) {
 
   function needValue(name: string, value: unknown): string {
     if (typeof value !== 'string' || safe.match(HEADER_VALUE, value) === null) {
-      throw wrong(`the value of "${name}" must be a string of 1 to 4096 visible ASCII characters and spaces`)
+      throw wrong(`the value of the header "${name}" must be a string of 1 to 4096 visible ASCII characters and spaces`)
     }
     if (name === 'location' && !api.isAllowedAddress(value)) {
       throw wrong('location must be an http, https or mailto URL or a path that starts with "/"')
@@ -80,7 +80,7 @@ export function createAnswers(api: GuestApi<null, true>) {
   function bodyText(body: unknown, type: string | undefined): string {
     const allowed = api.limits.ANSWER_SIZE as number
     if (type !== undefined && safe.match(JSON_TYPE, type) === null) {
-      if (typeof body !== 'string') throw wrong(`the body must be a string, since its type is ${type}`)
+      if (typeof body !== 'string') throw wrong(`the body must be a string, because the content type is ${type}`)
       if (body.length > allowed) throw api.quotaError('ANSWER_SIZE', allowed, body.length, 'plugins.http.answer')
       return `"text":${stringify(body)}`
     }

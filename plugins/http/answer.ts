@@ -58,7 +58,7 @@ export function readEndpointAnswer(result: string | null, largest: number): Endp
   const type = headers.get('content-type')
   const text = 'text' in data ? data.text : undefined
   if (text !== undefined && (type === undefined || JSON_TYPE.test(type))) {
-    throw new TypeError('the sandbox process returned a text response with a JSON content type or none')
+    throw new TypeError('the sandbox process returned a text response with a JSON content type or no content type')
   }
   const body = text ?? ('value' in data && data.value !== undefined ? JSON.stringify(data.value) : null)
   if (body !== null && Buffer.byteLength(body) > largest) throw new AnswerTooLarge(Buffer.byteLength(body))
@@ -72,7 +72,7 @@ export class AnswerTooLarge extends Error {
   readonly used: number
 
   constructor(used: number) {
-    super('the response exceeds ANSWER_SIZE')
+    super('the response is larger than ANSWER_SIZE allows')
     this.used = used
   }
 }

@@ -32,7 +32,7 @@ export default function http(api: GuestApi<null, true>) {
     for (let index = 0; index < names.length; index++) {
       const name = names[index] as string
       if (!isOneOf(name, settings))
-        throw wrong(`init has no ${safe.describe(name)}; it accepts method, headers and body`)
+        throw wrong(`init has the unknown property ${safe.describe(name)}; only method, headers and body are allowed`)
     }
     // Reads each property once, so that a getter cannot return a different value after the check.
     const { method, headers, body } = value as { method?: unknown; headers?: unknown; body?: unknown }

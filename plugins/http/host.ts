@@ -76,7 +76,7 @@ export default function http(ports: HttpPorts, limits: Limits): Plugin {
     const most = limits.FETCH_AT_ONCE * (WAITING_EACH + 1)
     if (own.count >= most)
       throw new ScriptError(
-        `the solution already has ${most} requests in progress, which is the maximum (FETCH_AT_ONCE); wait for one to finish`,
+        `the solution already has ${most} HTTP requests in progress or queued, and FETCH_AT_ONCE allows no more; wait for one to finish`,
       )
     turns.set(solution, own)
     own.count++
@@ -84,7 +84,7 @@ export default function http(ports: HttpPorts, limits: Limits): Plugin {
       if (!(await own.gate.enter(limits.FETCH_TIME))) {
         const { FETCH_AT_ONCE: width, FETCH_TIME: patience } = limits
         throw new ScriptError(
-          `the request was not sent, because the solution had ${width} other requests in progress for ${patience} ms (FETCH_AT_ONCE, FETCH_TIME); try again later`,
+          `the request was not sent: it waited ${patience} ms (FETCH_TIME), because only ${width} of the solution’s requests can run at the same time (FETCH_AT_ONCE); try again later`,
         )
       }
       return await work().finally(() => own.gate.leave())

@@ -47,7 +47,7 @@ export default function i18n(api: GuestApi<null, State>) {
     }
     if (count <= MOST_MESSAGES && size <= MOST_MESSAGE_TEXT) return
     throw new safe.RangeError(
-      `i18n.setI18NMessage: the client would have ${count} texts with ${size} characters in total, including keys; at most ${MOST_MESSAGES} texts and ${MOST_MESSAGE_TEXT} characters are allowed`,
+      `i18n.setI18NMessage: a client can have at most ${MOST_MESSAGES} texts with ${MOST_MESSAGE_TEXT} characters in total, including keys; this change would result in ${count} texts with ${size} characters`,
     )
   }
 

@@ -79,7 +79,7 @@ export default function jobs(api: GuestApi<readonly string[], boolean>) {
 
   function readTenant(value: unknown): readonly (string | number)[] | null {
     if (value === undefined || value === null) return null
-    if (api.state() !== true) throw wrong('only a job may set the tenant')
+    if (api.state() !== true) throw wrong('the option tenant can be set only in a job')
     if (!safe.isArray(value)) throw wrong('tenant must be a list of strings and numbers')
     const count = api.lengthOf(value)
     if (count === 0 || count > 100) throw wrong('tenant must have 1 to 100 values')

@@ -33,7 +33,7 @@ export function createChecks(api: Pick<GuestApi, 'safe' | 'limits' | 'list' | 'l
     if (options === undefined || options === null) return false
     const every: unknown = typeof options === 'object' ? (options as { every?: unknown }).every : 'not an object'
     if (every === undefined || typeof every === 'boolean') return every === true
-    throw new safe.TypeError('security.confirm: options must be an object whose "every" is true or false')
+    throw new safe.TypeError('security.confirm: options must be an object such as { every: true }')
   }
 
   function isName(text: string): boolean {

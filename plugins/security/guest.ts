@@ -78,7 +78,7 @@ export default function security(api: GuestApi<Settings, State>) {
       const name = needText(username, 'security.login: username')
       const id = needText(uid, 'security.login: uid')
       const granted = readPermissions(permissions)
-      if (!signsIn) return refuse('this function works only in an authenticator')
+      if (!signsIn) return refuse('this function can be called only in an authenticator or on the login form')
       if (loggedIn) return refuse('a user was already signed in earlier in this call')
       if (!isName(name) || !isName(id))
         return refuse('username and uid must have 1 to 200 characters and no control characters')
@@ -91,7 +91,11 @@ export default function security(api: GuestApi<Settings, State>) {
       return true
     },
     requireSecondFactor(): boolean {
-      if (!signsIn) return refuse('this function works only in an authenticator', 'requireSecondFactor')
+      if (!signsIn)
+        return refuse(
+          'this function can be called only in an authenticator or on the login form',
+          'requireSecondFactor',
+        )
       api.command('requireSecondFactor', [])
       return true
     },

@@ -39,7 +39,7 @@ function formScriptsOf(part: Part, found: Findings) {
   for (const { file, place } of scripts) {
     if (!forms.has(place.base)) {
       const form = `${folderOf(part.module)}forms/${place.base}.json`
-      found.warn(file, 'form_script_unused', `there is no form "${form}"; the script is stored but not used`)
+      found.warn(file, 'form_script_unused', `there is no form "${form}"; the script is stored but ignored`)
     }
   }
   const used = scripts.filter(({ place }) => forms.has(place.base))
@@ -118,7 +118,7 @@ function warnOfUnused(part: Part, found: Findings): void {
     found.warn(
       `${folder}/media`,
       'file_unused',
-      `only the solution’s own media are served; ${folder}/media is stored but not used`,
+      `only files in the solution’s own media/ folder are used; ${folder}/media is stored but ignored`,
     )
   }
   for (const { file, place } of filesOf(part, 'unused')) {
@@ -128,7 +128,7 @@ function warnOfUnused(part: Part, found: Findings): void {
       found.warn(
         shown,
         'file_unused',
-        `"${shown}" is not in a place that Solhost reads; it is stored but not used${meant}`,
+        `Solhost does not read files at the path "${shown}"; the file is stored but ignored${meant}`,
       )
     }
   }

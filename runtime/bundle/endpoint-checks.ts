@@ -13,7 +13,7 @@ export function checkEndpoints(main: ReadManifest, modules: Modules, found: Find
     if (endpoints.length === 0) continue
     const file = `${folderOf(name)}${MANIFEST}`
     if (name !== null && !forClients.has(name)) {
-      const message = `"endpoints" of "${name}" would have no effect, because that module signs users in: move "endpoints" to the solution or another module`
+      const message = `"endpoints" has no effect in the module "${name}", because that module signs users in; move "endpoints" to the solution or another module`
       found.fault(file, 'module_invalid', message, places.key(['endpoints']))
       continue
     }
@@ -45,7 +45,7 @@ function checkSessions(
   for (const { name, manifest, places } of all) {
     for (const [address, { authentication }] of Object.entries(manifest?.endpoints ?? {})) {
       if (!authentication.includes('session')) continue
-      const message = `"endpoints.${address}" has the authentication "session", but there are no sessions with "authenticator": "NONE"`
+      const message = `"endpoints.${address}" requires a session, but a solution with "authenticator": "NONE" has no sessions; change one of the two`
       const place = found.isFull ? {} : places.value(['endpoints', address, 'authentication'])
       found.fault(`${folderOf(name)}${MANIFEST}`, 'manifest_invalid', message, place)
     }

@@ -58,7 +58,7 @@ const Input: z.ZodType<InputSchema> = z.lazy(() =>
       type: z.enum(INPUT_TYPES, { error: `must be one of ${INPUT_TYPES.join(', ')}` }).optional(),
       description: text(2000).optional(),
       properties: z.record(PropertyName, Input, { error: 'must be an object that maps names to schemas' }).optional(),
-      required: list(text(100), MOST_KEYS).refine(areUnique, { error: 'must not contain a name twice' }).optional(),
+      required: list(text(100), MOST_KEYS).refine(areUnique, { error: 'must not contain duplicate names' }).optional(),
       items: Input.optional(),
       enum: list(EnumValue, MOST_KEYS).min(1, { error: 'must not be empty' }).optional(),
       minimum: number.optional(),
@@ -79,10 +79,13 @@ function inputProblem(schema: InputSchema, place: Place, depth: number): { place
   const { type, properties = {}, required = [], items } = schema
   if (depth > MOST_DEPTH) return { place, message: `must not be nested more than ${MOST_DEPTH} levels deep` }
   if (type === undefined && schema.enum === undefined) return { place, message: 'must have "type" or "enum"' }
-  if (type === 'array' && items === undefined) return { place, message: 'must have "items", because its type is array' }
+  if (type === 'array' && items === undefined) return { place, message: 'must have "items", because "type" is "array"' }
   const [unknown] = required.filter((name) => !Object.hasOwn(properties, name))
   if (unknown !== undefined) {
-    return { place: [...place, 'required'], message: `must list only names in "properties", not "${unknown}"` }
+    return {
+      place: [...place, 'required'],
+      message: `must list only names that are in "properties"; "${unknown}" is not`,
+    }
   }
   for (const [name, property] of Object.entries(properties)) {
     const problem = inputProblem(property, [...place, 'properties', name], depth + 1)
@@ -108,7 +111,7 @@ const Checked = Input.superRefine((schema, found) => {
 const Query = Checked.refine(
   ({ type, properties = {} }) =>
     type === 'object' && Object.values(properties).every((one) => one.type === 'string' || one.type === undefined),
-  { error: 'must have the type object, and its properties must have the type string' },
+  { error: 'must have "type": "object", and its properties must be strings' },
 )
 
 const Origin = z
@@ -147,10 +150,10 @@ const Signature = z.strictObject(
     }),
     secret: pattern(/^[A-Z][A-Z0-9_]*$/, 64, 'the name of a secret: capital letters, digits and "_"').meta({
       title: 'Secret',
-      description: 'Name of the secret that the operator sets. Its list of hosts must be empty.',
+      description: 'Name of a secret that the operator sets. The secret’s list of hosts must be empty.',
     }),
   },
-  { error: orUnknownKey('must be an object with scheme and secret') },
+  { error: orUnknownKey('must be an object with "scheme" and "secret"') },
 )
 
 export const EndpointSchema = z
@@ -158,7 +161,7 @@ export const EndpointSchema = z
     {
       function: FunctionName.meta({
         title: 'Function',
-        description: 'A top-level function. It gets the request and returns the response.',
+        description: 'Name of a top-level function. It receives the request and returns the response.',
       }),
       authentication: Ways.meta({
         title: 'Authentication',
@@ -186,7 +189,7 @@ export const EndpointSchema = z
         description: 'A JSON Schema for the body. Properties that the schema doesn’t name are rejected.',
       }),
     },
-    { error: orUnknownKey('must be an object with function and authentication') },
+    { error: orUnknownKey('must be an object with "function" and "authentication"') },
   )
   .superRefine((endpoint, found) => {
     for (const [key, message] of contradictions(endpoint)) {
@@ -226,7 +229,7 @@ const SEGMENT = String.raw`(?!\.{1,2}(?:\/|$))(?:[A-Za-z0-9._~-]{1,64}|\{[A-Za-z
 const ADDRESS = new RegExp(String.raw`^(?:${ENDPOINT_METHODS.join('|')}) (?:\/${SEGMENT}){1,8}$`)
 const ADDRESS_ERROR = {
   error:
-    'must be a method (GET, POST, PUT, PATCH or DELETE), a space and a path such as /orders/{id}: 1 to 8 segments, each {name} or 1 to 64 of the characters A-Z a-z 0-9 . _ ~ -',
+    'must be a method (GET, POST, PUT, PATCH or DELETE), a space and a path such as /orders/{id}. The path must have 1 to 8 segments. Each segment must be {name}, or 1 to 64 letters, digits, ".", "_", "~" or "-"',
 }
 
 export const EndpointAddress = z
@@ -234,9 +237,10 @@ export const EndpointAddress = z
   .max(700, ADDRESS_ERROR)
   .regex(ADDRESS, ADDRESS_ERROR)
   .refine((address) => parameterNames(address).every((name) => OwnIdentifier.safeParse(name).success), {
-    error: 'must not have a parameter named like a property that every JavaScript object has (such as "constructor")',
+    error:
+      'must not have a parameter with the name of a property that every JavaScript object has (such as "constructor")',
   })
-  .refine((address) => areUnique(parameterNames(address)), { error: 'must not have two parameters of the same name' })
+  .refine((address) => areUnique(parameterNames(address)), { error: 'must not have two parameters with the same name' })
 
 function parameterNames(address: string): string[] {
   return [...address.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name as string)

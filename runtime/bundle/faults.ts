@@ -28,7 +28,7 @@ export const FAULT_CODES = {
   too_many_files: 'the bundle has more files than the limit',
   too_large: 'a file or the whole bundle is larger than the limit',
   manifest_missing: 'solution.json is missing',
-  manifest_in_folder: 'solution.json is one folder too deep',
+  manifest_in_folder: 'solution.json is in a subfolder; it must be at the top level of the bundle',
   json_invalid: 'a JSON file is not valid strict JSON',
   manifest_invalid: 'a property of the manifest has an invalid value',
   manifest_unknown_key: 'the manifest has an unknown property',
@@ -45,7 +45,8 @@ export const FAULT_CODES = {
   form_name_twice: 'two elements or tabs in one form have the same name',
   form_function_missing: 'a handler names a function that the form’s script does not declare',
   i18n_invalid: 'an i18n table is not an object whose values are strings, or its file name is not a locale',
-  realm_difference: 'the manifest requests the hardened realm, in which this part of a script works differently',
+  realm_difference:
+    'the manifest sets "realm" to "hardened", but this part of a script works differently in that realm',
   script_syntax: 'a script cannot be compiled',
   script_load: 'a script failed while its top-level code ran',
   script_timeout: 'the top-level code of the scripts ran longer than the limit',
@@ -62,7 +63,7 @@ export type FaultCode = keyof typeof FAULT_CODES
 
 /** Every stable warning code. */
 export const WARNING_CODES = {
-  file_unused: 'this file is not in a place that Solhost reads; it is stored but not used',
+  file_unused: 'Solhost does not read files at this path; the file is stored but ignored',
   form_script_unused: 'a form script has no form with the same name',
   form_image_missing: 'an image in a form is not in media/',
   form_text_missing: 'a form uses an i18n key that is in no table',
@@ -71,7 +72,7 @@ export const WARNING_CODES = {
     'a function in a form’s script has the same name as a built-in property or function of the form',
   name_replaced: 'a script uses an API of the original product that Solhost does not support',
   manifest_deprecated: 'the manifest has a deprecated property, which "authenticator" replaces',
-  embedded_per_host: 'endpoints or jobs use an embedded database, and each host has a separate one',
+  embedded_per_host: 'a solution with endpoints or jobs uses an embedded database, and each host has a separate one',
   oauth_missing:
     '"authenticator" is OAUTH, but there are no OAuth settings; nobody can sign in until the operator sets them',
   oauth_secret_written: 'the application’s secret is in the manifest, where anyone who has the bundle can read it',

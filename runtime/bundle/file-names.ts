@@ -9,10 +9,10 @@ export function problemOfName(name: string): string | null {
   if (name.includes('\\')) return 'has a backslash; folders are separated by "/"'
   if (name.startsWith('/')) return 'starts with "/"; it must be relative to the solution’s folder'
   const segments = name.split('/')
-  if (segments.length > MAX_SEGMENTS) return `has more than ${MAX_SEGMENTS} parts`
+  if (segments.length > MAX_SEGMENTS) return `has more than ${MAX_SEGMENTS} path segments`
   for (const segment of segments) {
-    if (segment === '') return 'has an empty part between two "/"'
-    if (segment === '.' || segment === '..') return `has the part "${segment}"`
+    if (segment === '') return 'has an empty path segment'
+    if (segment === '.' || segment === '..') return `has the path segment "${segment}"`
     if (!/^[A-Za-z0-9._-]+$/.test(segment)) return 'has characters other than A-Z, a-z, 0-9, ".", "_" and "-"'
   }
   return null

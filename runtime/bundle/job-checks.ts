@@ -14,7 +14,7 @@ export function checkJobs(main: ReadManifest, modules: Modules, found: Findings)
     if (jobs.length === 0) continue
     for (const job of jobs) names.add(job)
     if (name === null || forClients.has(name)) continue
-    const message = `"jobs" of "${name}" would have no effect, because that module signs users in: move "jobs" to the solution or another module`
+    const message = `"jobs" has no effect in the module "${name}", because that module signs users in; move "jobs" to the solution or another module`
     found.fault(`${folderOf(name)}${MANIFEST}`, 'module_invalid', message, places.key(['jobs']))
   }
   if (names.size > MOST_JOBS) {

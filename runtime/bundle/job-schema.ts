@@ -33,7 +33,7 @@ export const JobName = pattern(
   error: 'must not be the name of a property that every JavaScript object has (such as "constructor")',
 })
 
-const SCHEDULE = 'five fields: minute, hour, day, month and weekday, such as "30 2 * * *"'
+const SCHEDULE = 'five fields (minute, hour, day, month and weekday), such as "30 2 * * *"'
 const Schedule = pattern(/^\S+( \S+){4}$/, 200, SCHEDULE).superRefine((schedule, found) => {
   const problem = scheduleProblem(schedule)
   if (problem !== null) found.addIssue({ code: 'custom', message: `must be ${SCHEDULE}: ${problem}`, input: schedule })
@@ -52,11 +52,12 @@ export const JobSchema = z
     {
       function: FunctionName.meta({
         title: 'Function',
-        description: 'A top-level function. It gets the run and returns its result.',
+        description: 'Name of a top-level function. It receives the run and returns the result.',
       }),
       schedule: Schedule.optional().meta({
         title: 'Schedule',
-        description: 'When the job is due: minute, hour, day, month and weekday, such as "30 2 * * *".',
+        description:
+          'When the job is due, as five fields: minute, hour, day, month and weekday. Example: "30 2 * * *".',
       }),
       timeZone: TimeZone.optional().meta({
         title: 'Time zone',
@@ -79,7 +80,7 @@ export const JobSchema = z
         description: 'Maximum number of concurrent runs of the job, on all hosts. Default: 1.',
       }),
     },
-    { error: orUnknownKey('must be an object with function') },
+    { error: orUnknownKey('must be an object with "function"') },
   )
   .superRefine((job, found) => {
     for (const key of ['timeZone', 'missed'] as const) {

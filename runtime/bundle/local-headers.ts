@@ -29,7 +29,12 @@ export async function checkLocalEntries(
       spans.push({ listed, start: listed.entry.relativeOffsetOfLocalHeader, end: end + (descriptor ?? 0) })
       const difference = descriptor === null ? 'data descriptor' : differenceOf(listed.entry, header)
       if (difference !== null)
-        refuse(listed, found, 'zip_headers_differ', `has two headers that differ in ${difference}`)
+        refuse(
+          listed,
+          found,
+          'zip_headers_differ',
+          `has a local header that does not match the central directory (${difference})`,
+        )
     } catch (error) {
       const reason = showName(error instanceof Error ? error.message : String(error))
       refuse(

@@ -77,9 +77,9 @@ const EventArgument = z
         description: 'Type of the argument, such as string or Date, shown by code editors.',
       }),
     },
-    { error: orUnknownKey('must be an object with name and type') },
+    { error: orUnknownKey('must be an object with "name" and "type"') },
   )
-  .meta({ title: 'Argument', description: 'One argument that listeners get after the event.' })
+  .meta({ title: 'Argument', description: 'One argument that listeners receive after the event.' })
 
 const EventTypeDeclaration = z
   .strictObject(
@@ -89,7 +89,7 @@ const EventTypeDeclaration = z
         .meta({ title: 'Description', description: 'Description of the event, shown by code editors.' }),
       arguments: list(EventArgument, 50)
         .optional()
-        .meta({ title: 'Arguments', description: 'The arguments that listeners get after the event.' }),
+        .meta({ title: 'Arguments', description: 'The arguments that listeners receive after the event.' }),
       returnType: text(100)
         .optional()
         .meta({ title: 'Result', description: 'Type of a listener’s result, shown by code editors.' }),
@@ -107,10 +107,10 @@ const Database = z
     {
       server: z
         .enum(['embedded', 'alpha', 'beta', 'gamma'], { error: 'must be one of embedded, alpha, beta, gamma' })
-        .meta({ title: 'Server', description: 'The kind of database server; the operator grants it.' }),
+        .meta({ title: 'Server', description: 'The kind of database server. The operator must grant access to it.' }),
       database: text(128).optional().meta({ title: 'Database', description: 'Name of the database on the server.' }),
     },
-    { error: orUnknownKey('must be an object with server') },
+    { error: orUnknownKey('must be an object with "server"') },
   )
   .meta({ title: 'Database', description: 'A database that the solution requests.' })
 
@@ -124,7 +124,7 @@ export const OAUTH_SETTINGS = {
   clientId: text(500).meta({ title: 'Client id', description: 'The application’s ID at the provider.' }),
   apiSecret: text(4000).optional().meta({
     title: 'Application secret',
-    description: 'Use "%%NAME%%", the name of a secret that the operator sets, instead of the secret itself.',
+    description: 'Instead of the secret itself, use "%%NAME%%", where NAME is a secret that the operator sets.',
   }),
   issuer: Address.optional().meta({
     title: 'Issuer',
@@ -188,7 +188,7 @@ export const OAUTH_SETTINGS = {
   secondFactorAcr: text(500).optional().meta({
     title: 'Second factor (acr)',
     description:
-      'Values of the ID token’s acr claim that mean the user passed a second factor, separated by spaces. The value mfa in the amr claim always means this.',
+      'Space-separated values of the ID token’s acr claim that show that the user passed a second factor. The value mfa in the amr claim always shows this.',
   }),
   teamId: pattern(/^[A-Za-z0-9]+$/, 40, '1 to 40 letters and digits')
     .optional()
@@ -262,7 +262,7 @@ function oauthSettings<Shape extends z.ZodRawShape>(shape: Shape) {
     .catchall(Parameter)
     .refine((settings) => Object.keys(settings).length <= 60, { error: 'must have at most 60 settings' })
     .refine((settings) => Object.keys(settings).every((key) => /^[A-Za-z0-9._-]{1,100}$/.test(key)), {
-      error: 'must have only parameter names with 1 to 100 letters, digits, ".", "_" or "-"',
+      error: 'must have only names of 1 to 100 letters, digits, ".", "_" or "-"',
     })
     .superRefine((settings, found) => {
       for (const [key, value] of Object.entries(settings)) {
@@ -278,7 +278,7 @@ function refusalOfSetting(key: string, value: unknown): string | null {
   if (key !== 'apiSecret') return 'must not contain %%NAME%%: only apiSecret can be a secret'
   return SECRET_PLACEHOLDER.test(value)
     ? null
-    : 'must be exactly one %%NAME%%, where NAME has only capital letters, digits and "_"'
+    : 'must be exactly one %%NAME%%, where NAME is a capital letter followed by up to 63 capital letters, digits or "_"'
 }
 
 /** Complete sign-in settings. Settings that depend on the provider may be absent: see the table of providers. */
@@ -292,7 +292,7 @@ export const PartialOAuthForm = oauthSettings({
 })
 
 const OAuth = OAuthForm.refine(hasCustomAddresses, {
-  error: 'must have issuer, or authorizationBaseUrl, accessTokenEndpoint and jwks_uri, because "api" is "Custom"',
+  error: 'must have issuer or all of authorizationBaseUrl, accessTokenEndpoint and jwks_uri, because "api" is "Custom"',
 })
 
 /** The names of the settings. Any other name is a parameter that is forwarded to the provider. */
@@ -307,7 +307,7 @@ const SECOND_FACTORS = ['optional', 'required', 'passkey'] as const
  */
 export const RequiredFor = list(PermissionName, MAX_ITEMS)
   .min(1, { error: 'must list at least one permission' })
-  .refine(areUnique, { error: 'must not list a permission twice' })
+  .refine(areUnique, { error: 'must not contain duplicate permissions' })
 
 /** Whether users can be required to have a factor at this level. */
 export function canRequire(level: string): boolean {
@@ -325,15 +325,15 @@ const SignIn = z
       requiredFor: RequiredFor.optional().meta({
         title: 'Required for',
         description:
-          'Only users with one of these permissions must have a second factor; for the others, it is optional. Default: all users.',
+          'Permissions that make a second factor mandatory. It is optional for users who have none of them. Default: mandatory for all users.',
         uniqueItems: true,
       }),
     },
-    { error: orUnknownKey('must be an object with secondFactor') },
+    { error: orUnknownKey('must be an object with "secondFactor"') },
   )
   .refine(({ secondFactor, requiredFor }) => requiredFor === undefined || canRequire(secondFactor), {
     path: ['requiredFor'],
-    error: 'requires "secondFactor": "required" or "passkey"',
+    error: 'requires "secondFactor" to be "required" or "passkey"',
   })
 
 /** The content of `solution.json`, as an author writes it. Strict: unknown keys are errors. */
@@ -353,7 +353,10 @@ export const ManifestSchema = z
       type: z
         .enum(['solution', 'module', 'authenticator'], { error: 'must be one of solution, module, authenticator' })
         .optional()
-        .meta({ title: 'Type', description: 'Default: "solution". For a module, use "module" or "authenticator".' }),
+        .meta({
+          title: 'Type',
+          description: 'Default: "solution". For a module, use "module", or "authenticator" if it signs users in.',
+        }),
       authenticator: z
         .enum([...AUTHENTICATOR_MODES, 'OAUTH PROVIDER'], { error: `must be one of ${AUTHENTICATOR_MODES.join(', ')}` })
         .optional()
@@ -361,29 +364,35 @@ export const ManifestSchema = z
       mustAuthenticate: z
         .boolean({ error: 'must be true or false' })
         .optional()
-        .meta({ title: 'Must authenticate', description: 'Deprecated; use authenticator.', deprecated: true }),
+        .meta({ title: 'Must authenticate', description: 'Deprecated; use "authenticator".', deprecated: true }),
       loginForm: FormName.optional().meta({
         title: 'Login form',
         description: 'For the authenticator DEFAULT: the form whose script signs users in with security.login.',
       }),
       loginSolution: Name.optional().meta({
         title: 'Login solution',
-        description: 'Deprecated; use authenticator: AUTHENTICATOR.',
+        description: 'Deprecated; use "authenticator": "AUTHENTICATOR".',
         deprecated: true,
       }),
-      firstForm: FormName.optional().meta({ title: 'First form', description: 'The form that a new client shows.' }),
-      modules: list(Name, MAX_ITEMS).refine(areUnique, { error: 'must not contain a module twice' }).optional().meta({
-        title: 'Modules',
-        description: 'Names of folders in modules/. Later modules override earlier ones.',
-        uniqueItems: true,
+      firstForm: FormName.optional().meta({
+        title: 'First form',
+        description: 'The form that the client shows first.',
       }),
+      modules: list(Name, MAX_ITEMS)
+        .refine(areUnique, { error: 'must not contain duplicate modules' })
+        .optional()
+        .meta({
+          title: 'Modules',
+          description: 'Names of folders in modules/. Later modules override earlier ones.',
+          uniqueItems: true,
+        }),
       eventTypes: z
         .record(EventTypeName, EventTypeDeclaration, { error: 'must be an object that maps names to event types' })
         .refine(hasFewKeys, { error: `must have at most ${MAX_ITEMS} event types` })
         .optional()
         .meta({ title: 'Event types', description: 'Events that the solution fires.' }),
       permissions: list(PermissionName, MAX_ITEMS)
-        .refine(areUnique, { error: 'must not contain a permission twice' })
+        .refine(areUnique, { error: 'must not contain duplicate permissions' })
         .optional()
         .meta({ title: 'Permissions', description: 'The permissions that a sign-in can grant.', uniqueItems: true }),
       signIn: SignIn.optional().meta({

@@ -284,14 +284,20 @@ describe('test: many files', () => {
 
   test('a missing await and an impossible action are reported; simultaneous actions run in order', () => {
     expect(resultsOf(run.out, /^forms\/main\.test\.js$/)).toEqual([
-      ['not awaited', 'Error: the test ended before solution.open did: write "await solution.open(…)"'],
-      ['disabled', 'Error: a user can’t do that to "go" now: the element or its container is hidden or disabled'],
+      ['not awaited', 'Error: the test ended before solution.open finished: write "await solution.open(…)"'],
+      ['disabled', 'Error: a user can’t use "go" now, because the element or its container is hidden or disabled'],
       [
         'absent',
-        'Error: form "main": there is no "secret" for this user; the available elements are: go, count, name, greet, answer',
+        'Error: form "main": this user has no element "secret"; the available elements are: go, count, name, greet, answer',
       ],
-      ['wrong value', 'Error: form "main": "count" does not accept onElementDataChange with the value "two"'],
-      ['wrong call', expect.stringMatching(/^Error: solution\.open does not accept this call \(argument 1: .*users/)],
+      [
+        'wrong value',
+        'Error: form "main": the element "count" does not accept onElementDataChange with the value "two"',
+      ],
+      [
+        'wrong call',
+        expect.stringMatching(/^Error: solution\.open was called with invalid arguments \(argument 1: .*users/),
+      ],
       ['a value that a rule refuses is shown, as to a user', null],
       ['over', 'Error: this client is closed or signed out; open another one with solution.open()'],
       ['at once', null],
@@ -335,11 +341,11 @@ test('no OAuth', async () => { await solution.getOAuthConfig({}) })
     3,
     [
       ['commands', null],
-      ['only texts', 'Error: queryParams.custom_tenant must be a string, as in forms and URLs'],
+      ['only texts', 'Error: queryParams.custom_tenant must be a string, because forms and URLs can send only strings'],
       [
         'no OAuth',
         expect.stringContaining(
-          'the host does not call this solution’s getOAuthConfig ("authenticator": "AUTHENTICATOR")',
+          'the host does not call getOAuthConfig in this solution, which has "authenticator": "AUTHENTICATOR"',
         ),
       ],
       // Tests included in the example.
@@ -606,7 +612,7 @@ test('returns', async () => {
   assert.equal(locale, 'nl')
 })
 test('needs claims', async () => {
-  await assert.rejects(solution.signIn({ tenant: 'acme' }), 'pass its claims')
+  await assert.rejects(solution.signIn({ tenant: 'acme' }), 'pass the provider’s claims')
 })
 test('acme', async () => {
   assert.equal((await solution.getOAuthConfig({ tenant: 'acme' })).result, { api: 'Google', clientId: 'acme-client' })

@@ -27,7 +27,7 @@ test('start message: an unused control center token is reported', async () => {
 
 test('start message: the ports for metrics and http redirects are listed if they are open', async () => {
   const text = await message({}, { metricsUrl: 'http://127.0.0.1:9464/metrics', redirectPort: 8082 })
-  expect(text).toContain('Metrics:        http://127.0.0.1:9464/metrics\nPort 8082 redirects browsers to https\n')
+  expect(text).toContain('Metrics:        http://127.0.0.1:9464/metrics\nPort 8082 redirects browsers to HTTPS\n')
   expect(await message({})).not.toMatch(/Metrics|leads/)
 })
 

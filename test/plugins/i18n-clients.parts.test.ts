@@ -55,7 +55,7 @@ test('setI18NMessage: a client stores up to 200 texts and 64 KB across calls; be
   const code = `const errors = []; for (const key of ['new', 'k7', 'newer', 'k8']) try { i18n.setI18NMessage(key, 'y') } catch (error) { errors.push(key + ' ' + error) }; return errors`
   const { outcome, effects } = await client.call('run', [code], { messages: many })
   expect(JSON.parse((outcome as { result: string }).result)).toEqual([
-    'newer RangeError: i18n.setI18NMessage: the client would have 201 texts with 895 characters in total, including keys; at most 200 texts and 65536 characters are allowed',
+    'newer RangeError: i18n.setI18NMessage: a client can have at most 200 texts with 65536 characters in total, including keys; this change would result in 201 texts with 895 characters',
   ])
   expect([effects.messages.size, effects.messages.get('new'), effects.messages.get('k8')]).toEqual([200, 'y', 'y'])
   const large = new Map(['a', 'b', 'c'].map((key) => [key, 'x'.repeat(20_000)]))
@@ -66,7 +66,7 @@ test('setI18NMessage: a client stores up to 200 texts and 64 KB across calls; be
   )
   expect(full.outcome).toMatchObject({
     message: expect.stringMatching(
-      /the client would have 4 texts with 65537 characters in total, including keys; at most 200 texts and 65536 characters are allowed$/,
+      /a client can have at most 200 texts with 65536 characters in total, including keys; this change would result in 4 texts with 65537 characters$/,
     ),
   })
 })

@@ -194,7 +194,7 @@ test('security.requireSecondFactor: it returns false outside an authenticator, a
   const { values, effects, log } = await lab.run({ script, kind: 'open' })
   expect([values, effects.needsSecondFactor]).toEqual([{ ok: false }, undefined])
   expect(log.map(({ message }) => message)).toEqual([
-    'security.requireSecondFactor returned false: this function works only in an authenticator',
+    'security.requireSecondFactor returned false: this function can be called only in an authenticator or on the login form',
   ])
   const required: string[] = []
   const { commands } = security(

@@ -139,7 +139,7 @@ test('plugins.http.answer: the host applies the same rules to answers from a com
   ]) {
     expect(() => readEndpointAnswer(forged, 10), forged).toThrow(TypeError)
   }
-  expect(() => readEndpointAnswer('{"value":"äöü€€€"}', 10)).toThrow('exceeds ANSWER_SIZE')
+  expect(() => readEndpointAnswer('{"value":"äöü€€€"}', 10)).toThrow('the response is larger than ANSWER_SIZE allows')
 })
 
 test('bindings that need a page or a session throw a TypeError; security.login returns false', async () => {

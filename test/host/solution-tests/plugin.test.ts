@@ -28,9 +28,9 @@ test('the numbers of declared responses and recorded requests are limited, and e
   const request = { url: answer.url, method: 'GET', headers: {}, body: null, maxBytes: 10, timeoutMs: 1000 }
   const send = () => http.ports.send(request)
   for (let number = 0; number < 500; number++) http.declare(answer)
-  expect(() => http.declare(answer)).toThrow('a test can declare at most 500 answers')
+  expect(() => http.declare(answer)).toThrow('a test can declare at most 500 responses')
   for (let number = 0; number < 500; number++) await send()
-  await expect(send()).rejects.toThrow('the scripts of one test can send at most 500 requests')
+  await expect(send()).rejects.toThrow('the scripts can send at most 500 requests per test')
   http.clear()
   expect(http.seen()).toEqual([])
   await expect(send()).rejects.toThrow('no response is declared for GET https://api.example.org/')

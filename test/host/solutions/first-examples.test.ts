@@ -26,7 +26,7 @@ test('if there is no space for the examples, startup continues, and the next sta
   expect(await add()).toBe(false)
   expect([added, created, said.length]).toEqual([0, 0, 1])
   expect(said[0]).toBe(
-    'the example solutions were not added; the host retries at its next start: This host has used all its memory, and there are ' +
+    'the example solutions were not added (the host tries again at its next start): This host has used all its memory, and there are ' +
       'no idle processes left to stop. Raise RUNTIME_XMX or the container’s memory limit, and start the host again.',
   )
   isFull = false

@@ -129,19 +129,24 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
   })
 
   test.each([
-    ['an unknown column', 'username,hash\nanna,x\n', 1, 'the header of column 2 is not one of username, displayName,'],
+    [
+      'an unknown column',
+      'username,hash\nanna,x\n',
+      1,
+      'column 2 has an unknown header; the known headers are username, displayName,',
+    ],
     ['a column twice', 'username,email,Email\n', 1, 'the column appears twice; remove one'],
-    ['no usernames', 'email\nanna@example.org\n', 1, 'the header must contain the column username'],
-    ['an empty file', '', 1, 'the header must contain the column username'],
+    ['no usernames', 'email\nanna@example.org\n', 1, 'the header row must contain a "username" column'],
+    ['an empty file', '', 1, 'the header row must contain a "username" column'],
     ['semicolons', 'username;email\nanna;\n', 1, 'the columns must be separated by commas'],
-    ['an open quote', 'username\nanna\n"bob\ncarl\n', 3, 'a quoted cell starts here but does not end'],
+    ['an open quote', 'username\nanna\n"bob\ncarl\n', 3, 'a quoted cell starts on this line but has no closing quote'],
     [
       'a quote inside after line ends of both kinds',
       'username\n"anna"\r\n\r\n"b\r\nob"\nca"rl"\n',
       6,
-      'a cell contains a quote',
+      'a cell contains a double quote',
     ],
-    ['a quote inside', 'username\nan"na"\n', 2, 'a cell contains a quote'],
+    ['a quote inside', 'username\nan"na"\n', 2, 'a cell contains a double quote'],
     ['Latin 1', Buffer.from('username\njos\xe9\n', 'latin1'), 1, 'the file must be UTF-8'],
     ['UTF-16', Buffer.from('\u{feff}username\nanna\n', 'utf16le'), 1, 'the file must be UTF-8'],
   ])(`${kind}, import: %s causes a single error that says so`, async (_what, text, line, message) => {

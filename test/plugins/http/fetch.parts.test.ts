@@ -233,7 +233,7 @@ test('plugins.http.fetch: a solution’s further requests wait, and fail if none
   const body = `plugins.http.fetch('https://api.example.org/')
     try { await plugins.http.fetch('https://api.example.org/') } catch (error) { return String(error) }`
   expect(await resultOf(body, narrow)).toBe(
-    'Error: the request was not sent, because the solution had 1 other requests in progress for 200 ms (FETCH_AT_ONCE, FETCH_TIME); try again later',
+    'Error: the request was not sent: it waited 200 ms (FETCH_TIME), because only 1 of the solution’s requests can run at the same time (FETCH_AT_ONCE); try again later',
   )
   expect(sent.length).toBe(1)
 })
@@ -245,7 +245,7 @@ test('plugins.http.fetch: if too many of a solution’s requests are waiting, fu
     for (let n = 0; n < 10; n++) all.push(plugins.http.fetch('https://api.example.org/').catch(String))
     return all[9]`
   expect(await resultOf(body, own)).toBe(
-    'Error: the solution already has 9 requests in progress, which is the maximum (FETCH_AT_ONCE); wait for one to finish',
+    'Error: the solution already has 9 HTTP requests in progress or queued, and FETCH_AT_ONCE allows no more; wait for one to finish',
   )
   own.stop()
 })
@@ -272,7 +272,7 @@ test.each([
   ["'https://' + 'a'.repeat(8192)", 'url must be'],
   [`${URL_TEXT}, 'GET'`, 'init must be an object'],
   [`${URL_TEXT}, []`, 'init must be an object'],
-  [`${URL_TEXT}, { redirect: 'follow' }`, 'init has no redirect'],
+  [`${URL_TEXT}, { redirect: 'follow' }`, 'init has the unknown property redirect'],
   [`${URL_TEXT}, { method: 'CONNECT' }`, 'init.method must be'],
   [`${URL_TEXT}, { method: 5 }`, 'init.method must be'],
   [`${URL_TEXT}, { method: 'GET\\r\\n' }`, 'init.method must be'],

@@ -105,9 +105,7 @@ test('endpoints: sessions need an authenticator, in modules too', async () => {
   const more = { authenticator: 'NONE', modules: ['sub'] }
   const faults = await faultsOf({}, more, moduleFile('sub', { endpoints: session }) as never)
   expect(faults).toEqual([
-    expect.stringContaining(
-      'modules/sub/solution.json manifest_invalid "endpoints.GET /a" has the authentication "session"',
-    ),
+    expect.stringContaining('modules/sub/solution.json manifest_invalid "endpoints.GET /a" requires a session'),
   ])
 })
 
@@ -115,7 +113,7 @@ test('endpoints: endpoints in an authenticator are an error, because they would 
   const auth = moduleFile('auth', { type: 'authenticator', endpoints: { 'GET /a': NONE } })
   const faults = await faultsOf({}, { authenticator: 'AUTHENTICATOR', modules: ['auth'] }, auth as never)
   expect(faults).toEqual([
-    expect.stringContaining('modules/auth/solution.json module_invalid "endpoints" of "auth" would have no effect'),
+    expect.stringContaining('modules/auth/solution.json module_invalid "endpoints" has no effect in the module "auth"'),
   ])
 })
 
@@ -145,7 +143,7 @@ test('endpoints: schemas may use only the keys that are checked, up to 8 levels 
     [wide(250), 'must have at most 500 keys'],
     [{}, 'must have "type" or "enum"'],
     [{ type: 'array' }, 'must have "items"'],
-    [{ type: 'object', required: ['a'] }, 'must list only names in "properties", not "a"'],
+    [{ type: 'object', required: ['a'] }, 'must list only names that are in "properties"; "a" is not'],
     [{ type: 'string', pattern: '(a+)+$' }, 'has an unknown property "pattern"'],
     [{ $ref: 'https://example.org/schema' }, 'has an unknown property "$ref"'],
     [{ type: 'object', properties: { a: { type: 'string', format: 'email' } } }, 'has an unknown property "format"'],
@@ -156,7 +154,7 @@ test('endpoints: schemas may use only the keys that are checked, up to 8 levels 
     expect((await body(schema)).join('\n'), JSON.stringify(schema)).toContain(message)
   for (const query of [string, { type: 'object', properties: { page: { type: 'integer' } } }]) {
     expect((await ofOne({ ...NONE, query })).join()).toContain(
-      'must have the type object, and its properties must have the type string',
+      'must have "type": "object", and its properties must be strings',
     )
   }
 })

@@ -78,5 +78,5 @@ test('jobs: main overrides modules; in an authenticator, they are an error', asy
   ])
   const authenticator = moduleFile('doors', { type: 'authenticator', jobs: { mail: PLAIN } })
   const [fault] = await faultsOf({}, { authenticator: 'AUTHENTICATOR', modules: ['doors'] }, authenticator as never)
-  expect(fault).toContain('modules/doors/solution.json module_invalid "jobs" of "doors" would have no effect')
+  expect(fault).toContain('modules/doors/solution.json module_invalid "jobs" has no effect in the module "doors"')
 })

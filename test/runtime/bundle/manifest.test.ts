@@ -142,7 +142,7 @@ test('manifest: an error message says what was expected and quotes the actual va
 
 test('manifest: requiredFor is refused at a level that does not require a second factor', () => {
   expect(messagesOf({ signIn: { secondFactor: 'optional', requiredFor: ['Administrators'] } })).toEqual([
-    'manifest_invalid: "signIn.requiredFor" requires "secondFactor": "required" or "passkey"',
+    'manifest_invalid: "signIn.requiredFor" requires "secondFactor" to be "required" or "passkey"',
   ])
   expect(check({ signIn: { secondFactor: 'optional' } }).manifest?.signIn).toEqual({
     secondFactor: 'optional',

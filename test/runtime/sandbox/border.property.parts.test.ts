@@ -390,7 +390,7 @@ test('data from scripts: a result of any kind becomes an object, nothing, or not
         isSilent
           ? []
           : [
-              `onSolutionOpen returned ${kindOfResult(value)}; it is treated as null, since only a JSON string that contains an object is accepted`,
+              `onSolutionOpen returned ${kindOfResult(value)}; it is treated as null, because onSolutionOpen must return a JSON string that contains an object`,
             ],
       )
     }),

@@ -115,7 +115,7 @@ test.each([
   })
   expect([failure, values, effects.login?.username]).toEqual([null, {}, 'a'])
   expect(log.map(({ message }) => message)).toEqual([
-    `onSolutionOpen returned ${kind}; it is treated as null, since only a JSON string that contains an object is accepted`,
+    `onSolutionOpen returned ${kind}; it is treated as null, because onSolutionOpen must return a JSON string that contains an object`,
   ])
 })
 

@@ -69,7 +69,7 @@ test.each([
   const end = await configure(`return (${value})`)
   expect(end).toMatchObject({ failure: null, values: {}, hasValues: false })
   expect(warnings(end)).toEqual([
-    `getOAuthConfig returned ${what}; it is treated as null, since only an object is accepted`,
+    `getOAuthConfig returned ${what}; it is treated as null, because getOAuthConfig must return an object`,
   ])
 })
 
@@ -145,8 +145,8 @@ test('getOAuthConfig: its commands have no effect, and the log lists them', asyn
   })
   expect(end.values).toEqual({ api: 'false' })
   expect(warnings(end)).toEqual([
-    'security.login returned false: this function works only in an authenticator',
-    'getOAuthConfig called security.logout, i18n.setLocale, i18n.setMessage, application.showURL, security.setTenantValue, which has no effect in getOAuthConfig',
+    'security.login returned false: this function can be called only in an authenticator or on the login form',
+    'these calls in getOAuthConfig have no effect: security.logout, i18n.setLocale, i18n.setMessage, application.showURL, security.setTenantValue',
   ])
 })
 
@@ -176,6 +176,6 @@ test('onSolutionOpen: an object still counts as null, with a log line', async ()
   const end = await lab.run({ script: 'function onSolutionOpen() { return { a: 1 } }' })
   expect(end).toMatchObject({ values: {}, hasValues: false })
   expect(warnings(end)).toEqual([
-    'onSolutionOpen returned an object; it is treated as null, since only a JSON string that contains an object is accepted',
+    'onSolutionOpen returned an object; it is treated as null, because onSolutionOpen must return a JSON string that contains an object',
   ])
 })
