@@ -79,9 +79,7 @@ export async function openClient(visitor: Visitor, parts: OpenClientParts): Prom
     const [failure] = recorder.failuresSince(mark)
     if (failure !== undefined) throw new ScriptFailure(failure)
     if (lastOf('reopened') !== undefined)
-      throw new ScriptError(
-        'the client’s sandbox process stopped, so the client lost its state; open another client with solution.open()',
-      )
+      throw new ScriptError('the client lost its state because its sandbox process stopped; open another client')
     return plain(recorder.since(mark))
   }
 
