@@ -25,7 +25,7 @@ export function createTesting(isOn: boolean): Testing {
     throttles: () => state.throttles,
     state: () => state,
     set(wanted) {
-      if (!isOn) throw new TypeError('the host is not in testing mode (PLATFORM_TESTING_MODE)')
+      if (!isOn) throw new TypeError('the host is not in testing mode; set PLATFORM_TESTING_MODE=true')
       state = { ...state, ...wanted }
     },
   }

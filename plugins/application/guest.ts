@@ -63,7 +63,7 @@ export default function application(api: GuestApi<Settings, string>) {
 
   function needClient(method: string): void {
     if (!api.isClient)
-      throw new safe.TypeError(`application.${method} works only in an open client, not during a sign-in`)
+      throw new safe.TypeError(`application.${method} can be called only in an open client, not during a sign-in`)
   }
 
   function optionalText(value: unknown, what: string, longest: number): string | null {

@@ -91,7 +91,7 @@ export function createAnswers(api: GuestApi<null, true>) {
   }
 
   return function answer(status: unknown, body?: unknown, headers?: unknown): object {
-    if (api.state() !== true) throw wrong('this function works only in an endpoint')
+    if (api.state() !== true) throw wrong('this function can be called only in an endpoint')
     const code = needStatus(status)
     const read = readHeaders(headers)
     if ((code === 303 || code === 307) && read.location === undefined) {

@@ -60,7 +60,7 @@ export default function jobs(api: GuestApi<readonly string[], boolean>) {
   function readAfter(value: unknown): number | null {
     if (value === undefined || value === null) return null
     if (typeof value === 'number' && value >= 0 && value <= latest) return value
-    throw wrong('after must be a number of milliseconds, at most 366 days')
+    throw wrong('after must be a delay in milliseconds of at most 366 days')
   }
 
   function readAt(value: unknown): number | null {

@@ -33,7 +33,7 @@ export async function checkLocalEntries(
           listed,
           found,
           'zip_headers_differ',
-          `has a local header that does not match the central directory (${difference})`,
+          `has a local header that does not match the central directory (${difference}); create the ZIP file again`,
         )
     } catch (error) {
       const reason = showName(error instanceof Error ? error.message : String(error))
@@ -41,7 +41,7 @@ export async function checkLocalEntries(
         listed,
         found,
         'zip_headers_differ',
-        `has no local file header at the offset listed in the central directory: ${reason}`,
+        `has no local header at the offset listed in the central directory (${reason}); create the ZIP file again`,
       )
     }
   }

@@ -183,7 +183,7 @@ export const OAUTH_SETTINGS = {
     .optional()
     .meta({
       title: 'Client authentication',
-      description: 'How the secret is sent. Default: a method that the provider supports.',
+      description: 'How Solhost sends the secret. Default: a method that the provider supports.',
     }),
   secondFactorAcr: text(500).optional().meta({
     title: 'Second factor (acr)',

@@ -85,7 +85,7 @@ async function listEntries(zip: Buffer, limits: Limits, found: Findings): Promis
     }
     const lie = checkEndRecord(zip, file, directoryStart, cursor(file))
     if (lie === null) return { file, entries, directoryStart }
-    found.fault(WHOLE_BUNDLE, 'zip_invalid', lie)
+    found.fault(WHOLE_BUNDLE, 'zip_invalid', `${lie}; create the ZIP file again`)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     // yauzl fails on flag bit 6. For the author, the mistake is the same as with bit 0.

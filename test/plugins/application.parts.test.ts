@@ -60,7 +60,9 @@ test('application.getVersion: it returns the version of the platform, not of the
 
 test('application.closeSolution: it throws a TypeError in a login, because no client is open', async () => {
   const script = "function onSolutionOpen() { application.closeSolution('orders') }"
-  expect((await lab.run({ script, evaluated: true })).failure?.message).toContain('works only in an open client')
+  expect((await lab.run({ script, evaluated: true })).failure?.message).toContain(
+    'can be called only in an open client',
+  )
 })
 
 test.each(['http://a.example/x?y=1#z', 'https://a.example:8443', 'mailto:a@b.example', '/path?x=1', '/'])(

@@ -134,7 +134,9 @@ test.each(['executeLater(() => {}, 1)', 'cancelLater(1)'])(
   'application.%s in a login causes a TypeError with the reason',
   async (code) => {
     const { failure } = await logins.run({ script: `function onSolutionOpen() { application.${code} }` })
-    expect(failure?.message).toMatch(/^TypeError: application\.\w+ works only in an open client, not during a sign-in$/)
+    expect(failure?.message).toMatch(
+      /^TypeError: application\.\w+ can be called only in an open client, not during a sign-in$/,
+    )
   },
 )
 

@@ -164,7 +164,7 @@ test('bindings that need a page or a session throw a TypeError; security.login r
   const { refuses } = CALL_KINDS.request
   expect(thrown.filter((name) => !refuses.some((one) => one.endsWith(`.${name}`)))).toEqual([])
   const ofLogin = await lab.run({ script: 'function onSolutionOpen() { plugins.http.answer(200) }' })
-  expect(ofLogin.failure?.message).toContain('works only in an endpoint')
+  expect(ofLogin.failure?.message).toContain('can be called only in an endpoint')
 })
 
 test('the request and everything in it have no prototype, and no property of the data is lost', async () => {
