@@ -99,7 +99,7 @@ const USAGE = `Without a command, this program starts the control center. Comman
 
   new-password <email address>    set a new password for an account
   reset-second-factor <email address>
-                                  remove the second factor of an account whose owner lost it
+                                  remove an account’s second factor, for example if its owner lost it
   backup <file> [--without-key] [--without-telemetry]
                                   back up everything to a new file; the control center can keep running
   restore <file>                  restore a backup into an empty folder and an empty database

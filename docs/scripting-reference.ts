@@ -172,7 +172,7 @@ The platform calls these functions. Each can be \`async\`.
 | \`onSolutionOpen(arg, queryParams)\` | authenticator | for each sign-in: [authenticators](../authenticators.md) |
 | \`getOAuthConfig(queryParams)\` | authenticator or main | for each sign-in in the mode \`OAUTH_AUTHENTICATOR\`: [oauth](../oauth.md#choose-the-provider-by-url-getoauthconfig) |
 | \`onSolutionOpen(arg, queryParams)\` | main | when a client opens: [forms](../forms.md#the-client) |
-| \`onSolutionClose()\` | main | when a client ends |
+| \`onSolutionClose()\` | main | when a client closes |
 | handlers such as \`onShow(firstShow, event)\` | a form's script | when the event occurs: [forms](../forms.md#handlers) |
 
 ${globals.map(globalSection).join('\n')}

@@ -37,7 +37,9 @@ const Environment = z
   .meta({ id: 'Environment' })
 
 const EnvironmentDetails = Environment.extend({
-  solutions: z.array(z.string()).describe('solutions that the environment’s tokens can read and sign users in to'),
+  solutions: z
+    .array(z.string())
+    .describe('solutions to which the environment’s tokens can sign users in, and whose login page they can read'),
 }).meta({ id: 'EnvironmentDetails' })
 
 const ConfirmQuery = z.object({
@@ -99,7 +101,7 @@ export function environmentRoutes({ environments, environmentStates }: Environme
         if (query.confirm !== name) {
           throw new PlatformError(
             'ERR_REQUEST_INVALID',
-            `The environment was not deleted. To delete it, confirm its name in the URL: ?confirm=${name}`,
+            `The environment was not deleted. To confirm the deletion, add this to the URL: ?confirm=${name}`,
           )
         }
         await environments.remove(organisation.id, name)

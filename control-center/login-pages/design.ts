@@ -159,5 +159,5 @@ function logoFault(text: string): string | null {
   const isImage = STARTS[type]?.(bytes) === true
   if (!isImage) return 'must be a base64 data: URL of a PNG, JPEG or WebP image (SVG can contain scripts)'
   if (bytes.length <= LARGEST_LOGO) return null
-  return `has ${bytes.length} bytes; at most ${LARGEST_LOGO} are allowed`
+  return `is ${bytes.length} bytes; the maximum is ${LARGEST_LOGO}`
 }

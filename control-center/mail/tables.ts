@@ -10,7 +10,7 @@ export const CENTER_MAIL: MailService = {
   counts: 'mail_counts',
   sender: 'The organisation',
   ifWaiting:
-    'If the problem persists, ask the operator of the control center: its log says why the mail server does not accept emails.',
+    'If the problem persists, ask the operator of the control center to check its log for the reason the mail server rejects emails.',
   ifUsedUp: 'ask the operator of the control center to raise MAILS_HOURLY',
   usedUp: 'an organisation has reached its hourly email limit. To allow more emails, raise MAILS_HOURLY',
 }

@@ -20,7 +20,7 @@ const SignInPolicy = z
   .strictObject({
     secondFactor: z
       .enum(SECOND_FACTOR_RULES, { error: `must be one of ${SECOND_FACTOR_RULES.join(', ')}` })
-      .describe('`required`: members without a second factor set one up at their next sign-in'),
+      .describe('`required`: members without a second factor must set one up at their next sign-in'),
   })
   .meta({ id: 'SignInPolicy' })
 

@@ -58,7 +58,7 @@ export function memberRoutes(parts: MemberApiParts): MemberRoute[] {
     route(
       'PATCH /organisations/:organisation/members/:uid',
       {
-        summary: 'Change a member’s role; one owner must remain',
+        summary: 'Change a member’s role; at least one owner must remain',
         right: 'members',
         act: 'member-role',
         names: named,
@@ -73,7 +73,7 @@ export function memberRoutes(parts: MemberApiParts): MemberRoute[] {
     route(
       'DELETE /organisations/:organisation/members/:uid',
       {
-        summary: 'Remove a member, or leave; one owner must remain',
+        summary: 'Remove a member, or leave the organisation; at least one owner must remain',
         // Members need no permission to end their own membership.
         right: 'read',
         before: ({ who, params, ctx }) => (who.uid === params.uid ? undefined : access.need(ctx, 'members')),
@@ -86,7 +86,7 @@ export function memberRoutes(parts: MemberApiParts): MemberRoute[] {
     route(
       'DELETE /organisations/:organisation/members/:uid/factors',
       {
-        summary: 'Remove all second factors of a member who lost theirs, and sign them out; API tokens can’t do this',
+        summary: 'Remove all of a member’s second factors and sign the member out; API tokens can’t do this',
         right: 'members',
         act: 'factor-reset',
         names: named,
@@ -118,13 +118,13 @@ async function resetFactors(who: AskingMember, uid: string, parts: MemberApiPart
   if (uid === who.uid) {
     throw new PlatformError(
       'ERR_FORBIDDEN',
-      'You cannot reset your own second factor here. Change it on the page /account.',
+      'You cannot reset your own second factor here. Change it on the page “Your account” (/account).',
     )
   }
   if (memberships.length > 1) {
     throw new PlatformError(
       'ERR_FORBIDDEN',
-      'This member also belongs to other organisations, so only the operator of the control center can reset the second factor.',
+      'You cannot reset this member’s second factor, because the member also belongs to other organisations. Ask the operator of the control center to do it.',
     )
   }
   await factors.reset(personsFactors(uid))

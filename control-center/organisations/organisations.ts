@@ -44,7 +44,7 @@ export interface Organisations extends Memberships {
   removeMember(id: string, uid: string): Promise<void>
 }
 
-/** `required`: members without a second factor set one up at their next sign-in. */
+/** `required`: members without a second factor must set one up at their next sign-in. */
 export const SECOND_FACTOR_RULES = ['optional', 'required'] as const
 export type SecondFactorRule = (typeof SECOND_FACTOR_RULES)[number]
 

@@ -113,7 +113,7 @@ export function createBundleChecks(
     const { bundle, faults } = await readBundle(packed, limits)
     if (bundle !== null) return { manifest: bundle.manifest, files: await unpackBundle(packed, limits) }
     const message =
-      'The stored bundle exceeds the limits of this control center. Raise the limits that the errors name, or upload a smaller bundle.'
+      'The stored bundle exceeds the limits of this control center. Raise the limits named in the errors, or upload a smaller bundle.'
     throw new PlatformError('ERR_BUNDLE_REFUSED', message, { faults })
   }
 

@@ -31,7 +31,7 @@ export function createStorage(db: CenterDatabase, bound: number): Storage {
       if (used + bytes <= bound) return
       throw new PlatformError(
         'ERR_STORAGE_FULL',
-        `The organisation’s packages and artifacts use ${used} of ${bound} bytes, so there is no space for ${bytes} more bytes. ` +
+        `There is no space for ${bytes} more bytes: the organisation’s packages and artifacts already use ${used} of ${bound} bytes. ` +
           'Delete artifacts or versions, or ask the operator of the control center to raise ORGANISATION_STORAGE.',
       )
     },

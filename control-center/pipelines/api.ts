@@ -136,7 +136,10 @@ export function pipelineRoutes(parts: PipelineApiParts): MemberRoute[] {
 
   async function needRegistry(organisation: string, id: string): Promise<void> {
     if ((await registries.find(organisation, id)) !== null) return
-    throw new PlatformError('ERR_REQUEST_INVALID', '"registry" must be the id of a registry in the organisation.')
+    throw new PlatformError(
+      'ERR_REQUEST_INVALID',
+      'There is no registry with the id in "registry" in this organisation. Use the id of an existing registry.',
+    )
   }
 
   return [

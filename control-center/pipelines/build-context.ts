@@ -49,7 +49,7 @@ function dockerfile({ baseImage, solution, title, version, sha256, stamp }: Cont
   }
   const lines = Object.entries(labels).flatMap(([name, value]) => (value ? [`${name}=${quoted(value)}`] : []))
   return [
-    `# An image with "${solution}", which the host adds when it starts.`,
+    `# A host image that includes the solution "${solution}". The host adds the solution when it starts.`,
     `FROM ${baseImage}`,
     `COPY ${solution}.zip ${SOLUTIONS_FOLDER}/${solution}.zip`,
     `COPY build.json ${SOLUTIONS_FOLDER}/build.json`,

@@ -46,7 +46,7 @@ export function createBuilderHosts(
       if (!(error instanceof PlatformError) || error.code !== 'ERR_OUTBOUND_PRIVATE') throw error
       throw new PlatformError(
         'ERR_OUTBOUND_PRIVATE',
-        `"${place}" is on the control center's machine or in a private network, so pipelines cannot connect to it. ` +
+        `"${place}" is on the control center’s machine or in a private network, so pipelines are not allowed to connect to it. ` +
           `To allow it, the operator can add ${place} to ${setting}.`,
       )
     }

@@ -139,7 +139,7 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
     const { host, port } = { host: named.host, port: named.port ?? 80 }
     try {
       if (!hosts.isListed(host, port)) {
-        const message = `"http://${host}:${port}" does not use TLS. To allow it, the operator can add ${host}:${port} to REGISTRY_ALLOWED_HOSTS.`
+        const message = `"http://${host}:${port}" does not use TLS, so the connection was blocked. To allow it, the operator can add ${host}:${port} to REGISTRY_ALLOWED_HOSTS.`
         throw new PlatformError('ERR_OUTBOUND_PRIVATE', message)
       }
       const far = await reach(host, port)

@@ -5,7 +5,7 @@ export const BUILDER_PROPERTIES = {
     default: '',
     read: (text) => (text === '' ? null : readWords(text)),
     form: 'a command such as buildah with its options, separated by spaces; if empty, pipelines create only the build context',
-    what: 'command that builds and pushes images: buildah or a compatible program, run without a shell',
+    what: 'command that builds and pushes images; must be buildah or a compatible program, and runs without a shell',
   },
 } as const satisfies Record<string, Property>
 

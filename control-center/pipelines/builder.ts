@@ -71,12 +71,12 @@ export async function runBuilder(call: BuilderCall): Promise<void> {
     signal.throwIfAborted()
     if (isLate)
       throw failed(
-        `"${command}" ran longer than ${time / 1000} s and was terminated. Check the lines above for the slow step`,
+        `"${command}" ran longer than ${time / 1000} s and was terminated. Check the log lines above for the slow step`,
       )
     if (how !== 0) {
       const step = args.find((word) => !word.startsWith('-')) ?? ''
       throw failed(
-        `"${command} ${step}" failed with ${typeof how === 'number' ? 'exit code ' : ''}${how}. Check the lines above`,
+        `"${command} ${step}" failed with ${typeof how === 'number' ? 'exit code ' : ''}${how}. Check the log lines above`,
       )
     }
   } finally {

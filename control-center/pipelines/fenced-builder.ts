@@ -31,7 +31,8 @@ async function runFenced({ socket: file, port, login, places }: WayOut): Promise
   // Ignore SIGTERM and exit with the builder, which may need time to clean up.
   process.on('SIGTERM', () => {})
   const up = spawnSync('ip', ['link', 'set', 'lo', 'up'], { encoding: 'utf8' })
-  if (up.status !== 0) throw new Error(`"ip link set lo up" failed: ${up.stderr}`)
+  if (up.status !== 0)
+    throw new Error(`The loopback interface could not be enabled ("ip link set lo up" failed): ${up.stderr}`)
 
   await listen(
     createServer((near) => join(near, connect(file))),

@@ -31,7 +31,7 @@ export const BaseImage = z
   .trim()
   .max(300)
   .regex(IMAGE, 'must be the name of an image, such as registry.example.org/solhost:1.0')
-  .refine((name) => !name.startsWith(RUN_IMAGES), 'must not be an image that a pipeline has built')
+  .refine((name) => !name.startsWith(RUN_IMAGES), 'must not be an image built by a pipeline')
   .refine((name) => !TRANSPORT.test(name), 'must include the registry, such as registry.example.org/name')
 
 /** Converts a version into an image tag. Tags can't contain "+" and some other characters. */

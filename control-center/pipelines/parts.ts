@@ -41,7 +41,7 @@ export async function createPipelineParts(needs: PipelineNeeds): Promise<Pipelin
   const fence = settings.builder === null ? null : await findBuilderFence(settings.builder)
   if (settings.builder !== null && fence === null) {
     log.warn(
-      'the builder cannot run in a separate network, so registries can redirect it to loopback addresses. Install unshare and ip, and allow the control center to create network namespaces',
+      'the builder cannot run in a separate network, so a registry could redirect it to loopback addresses. To prevent this, install unshare and ip, and allow the control center to create network namespaces',
     )
   }
   const work = createStepWork({

@@ -106,7 +106,7 @@ export function createRunBuilder(
     if (id === undefined)
       throw new PlatformError(
         'ERR_BUILDER_FAILED',
-        'The builder did not print the id of the image that it pulled. Set BUILDER_COMMAND to buildah or a compatible program.',
+        'The builder did not print the ID of the pulled image. Set BUILDER_COMMAND to buildah or a compatible program.',
       )
     // The builder prints indented JSON, so each key starts a line. A string value never starts one.
     const found: string[] = []

@@ -46,7 +46,7 @@ export function createRunLog(
       .catch((error: Error) => {
         // If the lines can't be stored, the run continues without them, because its result is more important.
         written = lines.length
-        log.error({ run, message: error.message }, 'log lines of a pipeline run could not be stored')
+        log.error({ run, message: error.message }, 'a pipeline run’s log lines could not be stored')
       })
       .finally(() => {
         writing = null

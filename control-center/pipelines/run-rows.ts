@@ -218,10 +218,12 @@ async function refuseTooMany(transaction: CenterDatabase, { id, name, organisati
     throw new PlatformError('ERR_RUN_GOING_ON', `A run of "${name}" is in progress. Wait until it ends, or cancel it.`)
   }
   if (going.length > MOST_WAITING) {
-    throw new PlatformError('ERR_SANDBOX_BUSY', 'Too many runs are waiting. Try again in a minute.', { retryAfter: 60 })
+    throw new PlatformError('ERR_SANDBOX_BUSY', 'Too many pipeline runs are waiting. Try again in a minute.', {
+      retryAfter: 60,
+    })
   }
   if (going.filter((one) => one.organisation === organisation).length >= MOST_OF_ORGANISATION) {
-    const message = `The organisation already has ${MOST_OF_ORGANISATION} runs in progress or waiting. Start this run when one of them has ended.`
+    const message = `The organisation already has ${MOST_OF_ORGANISATION} runs in progress or waiting. Wait until one of them ends, then start this run.`
     throw new PlatformError('ERR_SANDBOX_BUSY', message, { retryAfter: 60 })
   }
 }

@@ -67,7 +67,7 @@ function stepsOf(parts: StepParts, task: RunTask, folder: string): Record<RunSte
     if (found !== null) return found
     throw new PlatformError(
       'ERR_VERSION_NOT_FOUND',
-      `"${name}" no longer has a version ${run.sha256}. Start a run for another version.`,
+      `Version ${run.sha256} of "${name}" no longer exists. Start a run for another version.`,
     )
   }
 

@@ -65,5 +65,5 @@ export async function performRun(at: RunAtWork, { work, log, waitForTurn, onStep
 function whyNot(error: unknown, { id }: Run, log: Pick<Logger, 'error'>): string {
   if (error instanceof PlatformError) return error.message
   log.error({ run: id, stack: error instanceof Error ? error.stack : String(error) }, 'a pipeline run failed')
-  return 'This step failed because of an internal error. See the control center’s log for the reason.'
+  return 'This step failed because of an internal error. Ask the operator of the control center to check its log for the reason.'
 }

@@ -88,7 +88,9 @@ export function createRunsHere({ db, leases, rows, waits, work, log, now }: Runs
       }
       active.set(run.id, going)
       going.ended = perform(going)
-        .catch((error: Error) => log.error({ run: run.id, stack: error.stack }, 'a pipeline run could not be stored'))
+        .catch((error: Error) =>
+          log.error({ run: run.id, stack: error.stack }, 'a pipeline run’s state could not be stored'),
+        )
         .finally(() => {
           active.delete(run.id)
           for (const { onEnd } of going.followers) onEnd()

@@ -82,7 +82,10 @@ export async function createRuns({ db, work, log, isShared, now = Date.now }: Ru
     ...rows,
     async start(pipeline, version, stamp, by) {
       if (isStopped)
-        throw new PlatformError('ERR_STOPPING', 'The control center is stopping. Start the run again in a moment.')
+        throw new PlatformError(
+          'ERR_STOPPING',
+          'The control center is stopping, so the run was not started. Try again in a moment.',
+        )
       const run = await rows.add(pipeline, version, stamp, by)
       const going = here.begin(pipeline, run)
       if (isStopped) {

@@ -41,13 +41,13 @@ const RegistryInput = z
       .trim()
       .regex(USERNAME, 'must be 1 to 255 ASCII characters without spaces or colons')
       .optional()
-      .describe('name of a user, robot account or deploy token; omit it for Amazon ECR'),
+      .describe('name of a user, robot account or deploy token; omit this for Amazon ECR'),
     password: z
       .string()
       .trim()
       .regex(PASSWORD, 'must be 1 to 8192 ASCII characters')
       .optional()
-      .describe('the password or token of that user; responses never contain it'),
+      .describe('the password or token for `username`; responses never contain it'),
     region: z.string().trim().max(63).optional().describe('the region in the host name; only for Amazon ECR'),
     accessKeyId: z
       .string()

@@ -136,7 +136,7 @@ export function createRegistries(db: CenterDatabase, key: PlatformKey, now: () =
       }
       throw new PlatformError(
         'ERR_PLATFORM_KEY',
-        `The password or access keys of the registry "${row.name}" cannot be decrypted with the platform's key. Enter them again.`,
+        `The password or access keys of the registry "${row.name}" cannot be decrypted with the platform’s key. Enter them again in the registry’s settings.`,
       )
     },
     async create(organisation, wanted) {

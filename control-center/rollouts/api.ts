@@ -78,7 +78,7 @@ const RolloutAnswer = z
       z.object({
         environment: z.string(),
         state: z.enum(STEP_STATES),
-        number: z.int().nullable().describe('sequence number of the desired state that the environment must apply'),
+        number: z.int().nullable().describe('sequence number of the desired state that contains this change'),
         startedAt: z.int().nullable(),
         endedAt: z.int().nullable(),
         before: z.string().nullable().describe('the version before the rollout; null if there was none'),
@@ -89,8 +89,8 @@ const RolloutAnswer = z
   .meta({ id: 'Rollout' })
 
 const SAYS: Readonly<Record<Move, string>> = {
-  continue: 'After a halt, retry the failed environments and continue',
-  cancel: 'Cancel the rollout; environments that it has not changed yet keep their version',
+  continue: 'Continue a halted rollout, starting with the environments that failed',
+  cancel: 'Cancel the rollout; environments that have not been changed yet keep their version',
   'roll-back': 'Restore the previous versions of the changed environments',
 }
 

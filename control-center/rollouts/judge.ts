@@ -49,7 +49,7 @@ function failureOf({ solution, sha256, number, since }: Asked, node: NodeReport)
 
 export const CHANGED: StepFailure = {
   code: 'changed',
-  message: 'Another version of the solution was requested in the meantime.',
+  message: 'A different version of the solution was requested for this environment during the rollout.',
   faults: [],
 }
 
@@ -61,7 +61,7 @@ export function silence(nodes: readonly NodeReport[]): StepFailure {
   const words = nodes.map(({ reason }) => reason).find((reason) => reason !== undefined)
   const message =
     nodes.length === 0
-      ? 'The environment has no connected Satellite.'
-      : (words ?? 'The environment did not respond in time.')
+      ? 'No Satellite is connected in this environment.'
+      : (words ?? 'Not all Satellites in this environment applied the change in time.')
   return { code: 'silent', message, faults: [] }
 }

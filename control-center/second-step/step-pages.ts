@@ -15,7 +15,9 @@ import { BY_CENTER_SET_UP, showSetUp } from './set-up.ts'
 /** Completes a sign-in with a passkey, a code from an authenticator app, or a recovery code. */
 export const BY_CENTER_SECOND_STEP: StepWay = {
   ...STEP_WAY,
-  throttle: { none: '`checkFactor` counts the attempts, together with attempts to confirm an action.' },
+  throttle: {
+    none: '`checkFactor` counts the attempts. Attempts to confirm an action have the same limit and counter.',
+  },
   source: checkStep,
   secondStep: { none: 'This is the second step.' },
 }

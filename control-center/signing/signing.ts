@@ -57,7 +57,7 @@ async function kept(db: CenterDatabase, key: PlatformKey): Promise<z.infer<typeo
   if (read.success) return read.data
   throw new PlatformError(
     'ERR_PLATFORM_KEY',
-    'The signing key for Satellites cannot be decrypted. Restore the control center’s database from a backup.',
+    'The key that signs the desired states of Satellites cannot be decrypted. Restore the control center’s database from a backup.',
   )
 }
 

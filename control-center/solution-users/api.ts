@@ -75,7 +75,7 @@ export function solutionRoutes({ access, knownSolutions }: SolutionUserApiParts)
     route(
       'DELETE /organisations/:organisation/solutions/:solution',
       {
-        summary: 'Delete the users, roles and login page of a solution; packages are not deleted',
+        summary: 'Delete a solution’s users, roles and login page; packages are not deleted',
         right: 'login-pages',
         before: ({ ctx }) => access.need(ctx, 'solution-users'),
         act: 'solution-delete',

@@ -172,6 +172,6 @@ function namesOf(ctx: Context): NamedSolution {
   }
   throw new PlatformError(
     'ERR_NOT_FOUND',
-    'This URL does not contain a valid organisation and solution name. Check the URL.',
+    'This URL does not contain a valid organisation name and a valid solution name. Check the URL.',
   )
 }

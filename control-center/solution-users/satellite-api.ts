@@ -69,7 +69,7 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
       await note(ctx, asked, 'solution-sign-in', { outcome: 'throttled', user: null })
     }
     ctx.set('Retry-After', String(wait))
-    throw new PlatformError('ERR_THROTTLED', `Too many attempts. Try again in ${wait} s.`, { retryAfter: wait })
+    throw new PlatformError('ERR_THROTTLED', `Too many sign-in attempts. Try again in ${wait} s.`, { retryAfter: wait })
   }
 
   function giveBack(id: string): Promise<void> {
@@ -99,11 +99,11 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
     satelliteRoute(
       'GET /solutions/:solution/login-page',
       {
-        summary: 'Get the designed login page of a solution, with an ETag',
+        summary: 'Get a solution’s designed login page, with an ETag',
         right: null,
         answers: {
           200: LoginPageAnswer,
-          304: { description: 'the page has not changed: its ETag is the same as in If-None-Match' },
+          304: { description: 'the page has not changed: its ETag matches If-None-Match' },
         },
       },
       async (given) => {

@@ -33,7 +33,7 @@ const UserFields = {
   username: z.string().min(1).max(200),
   displayName: z.string().max(200).nullable(),
   email: MailAddress.nullable(),
-  mustVerifyEmail: z.boolean().describe('whether users must confirm their email address before they can sign in'),
+  mustVerifyEmail: z.boolean().describe('whether the user must confirm the email address before signing in'),
   locale: z.enum(PLATFORM_LOCALES).describe('the language of emails to the user'),
   enabled: z.boolean(),
   tenant: z
@@ -41,9 +41,9 @@ const UserFields = {
     .min(1)
     .max(100)
     .nullable()
-    .describe('tenant values that security.setTenantValue accepts; each text is one line'),
+    .describe('tenant values that security.setTenantValue accepts; each string must be a single line'),
   roles: z.array(RoleNameOfSolution).max(MOST_ROLES_OF_USER),
-  permissions: Permissions(MOST_DIRECT).describe('permissions in addition to those of the roles'),
+  permissions: Permissions(MOST_DIRECT).describe('permissions that the user has in addition to the roles’ permissions'),
   password: z.string().max(1000),
 }
 
@@ -83,7 +83,7 @@ export const NewLink = z.strictObject({ kind: z.enum(LINK_KINDS) }).meta({ id: '
 export const LinkAnswer = z
   .object({
     mailedTo: z.string().optional().describe('the email address that the link was sent to'),
-    link: z.string().optional().describe('the link; set only if no email could be sent. No later response contains it'),
+    link: z.string().optional().describe('the link, if it was not sent by email; only in this response'),
     expiresAt: z.int(),
   })
   .meta({ id: 'LinkAnswer' })
@@ -112,7 +112,10 @@ export const Role = z
 export const Solution = z
   .object({
     name: z.string(),
-    users: z.int().optional().describe('number of users; set only if the caller has the permission "solution-users"'),
+    users: z
+      .int()
+      .optional()
+      .describe('number of users; present only if the caller has the permission "solution-users"'),
     loginPage: z.int().nullable().describe('version number of the published login page; null for the default page'),
   })
   .meta({ id: 'Solution' })

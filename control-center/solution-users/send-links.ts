@@ -93,7 +93,10 @@ export function createSendLinks(links: UserLinks, mail: Mail): SendLinks {
       await links.revoke(user.uid, kind)
       const lifetime = LIFETIMES[kind]
       const created = await links.create(user.uid, { kind, proves: to, lifetime })
-      if (created === null) throw new TypeError('a link could not be created although earlier links were revoked')
+      if (created === null)
+        throw new TypeError(
+          'the user has the maximum number of links, although all earlier links of this kind were just revoked',
+        )
       const { token, expiresAt } = created
       const link = linkTo(origin, token)
       if (to === null) return { link, expiresAt }
@@ -125,6 +128,6 @@ function refuseNonsense(kind: LinkKind, { enabled, email, username }: SolutionUs
   if (email === null) refuse('has no email address to confirm. Add one first.')
   if (!isSetUp)
     refuse(
-      'cannot receive emails, because no mail server is configured. Ask the operator to set SMTP_URL and MAIL_FROM, or set "emailVerified" instead.',
+      'cannot receive emails, because no mail server is configured. Ask the operator of the control center to set SMTP_URL and MAIL_FROM, or set the user’s "emailVerified" to true instead.',
     )
 }

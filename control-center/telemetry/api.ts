@@ -79,7 +79,7 @@ function logRoutes({ access, environments, telemetry }: TelemetryApiParts): Memb
       {
         summary:
           'Get the newest log lines, in chronological order. With Accept: text/event-stream, new lines are sent as events. ' +
-          'More than 10 streams per person or token, or 50 per environment, return 429',
+          'Each person or token can have 10 streams, and each environment 50; further requests return 429',
         right: 'read',
         query: LogQuery,
         answers: { 200: pageOf(LogLine) },

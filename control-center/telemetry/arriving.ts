@@ -33,11 +33,14 @@ const FIRST = 16 * 1024
 
 export function createArriving({ shares, types, most, rate, grace }: ArrivingParts): Arriving {
   const tooLarge = () =>
-    new PlatformError('ERR_BODY_TOO_LARGE', `The body is larger than ${most} bytes. Send less data per request.`)
+    new PlatformError(
+      'ERR_BODY_TOO_LARGE',
+      `The request body is larger than ${most} bytes. Send less data per request.`,
+    )
   const tooSlow = () =>
     new PlatformError(
       'ERR_BODY_SLOW',
-      `The body arrives too slowly. Send at least ${rate} bytes per second, or send smaller bodies.`,
+      `The request body arrived too slowly. Send at least ${rate} bytes per second, or send smaller bodies.`,
     )
 
   /** Use a single buffer, because a list of chunks, each as small as one byte, would take many times the memory. */

@@ -75,7 +75,7 @@ function isZippedIn(ctx: Context): boolean {
   if (encoding === '' || encoding === 'identity') return false
   if (encoding === 'gzip') return true
   const given = encoding.slice(0, 100)
-  throw new PlatformError('ERR_CONTENT_TYPE', `The content encoding must be gzip or none, but is ${given}.`)
+  throw new PlatformError('ERR_CONTENT_TYPE', `The Content-Encoding header must be gzip or absent, but is "${given}".`)
 }
 
 function formatOf(ctx: Context): Format {

@@ -28,7 +28,7 @@ export const LogQuery = z.strictObject({
       .max(500)
       .refine((text) => !hasTooManyWords(text), `must have at most ${MOST_SEARCHED} words`),
   ).describe(
-    `at most ${MOST_SEARCHED} words, all of which must be in the line; a word that ends with * matches the start of a word`,
+    `at most ${MOST_SEARCHED} words, all of which must occur in the line; abc* matches every word that starts with abc`,
   ),
   range: optional(RangeName),
   from: optional(Time).describe('epoch ms'),
@@ -49,7 +49,7 @@ export const TraceQuery = z.strictObject({
 export const Figures = z
   .object({
     range: RangeName,
-    times: z.array(z.int()).describe('start of each time slot, in epoch ms'),
+    times: z.array(z.int()).describe('start of each interval, in epoch ms'),
     charts: z.array(
       z.object({
         key: z.enum(['sessions', 'logins', 'scripts', 'memory', 'kills']),
@@ -57,7 +57,9 @@ export const Figures = z
         lines: z.array(
           z.object({
             name: z.string(),
-            values: z.array(z.number().nullable()).describe('one value per time slot; for a gauge, the maximum'),
+            values: z
+              .array(z.number().nullable())
+              .describe('one value per interval; for a gauge, its maximum in the interval'),
             last: z.number().nullable().describe('the last reported value of a gauge'),
           }),
         ),

@@ -12,7 +12,7 @@ export const CENTER_TELEMETRY_PROPERTIES = {
   TELEMETRY_SERIES: quantity(
     'count',
     '2000',
-    'maximum time series per environment (one per combination of a metric and its label values)',
+    'maximum number of time series per environment; each combination of a metric and label values is one time series',
   ),
   LOGS_KEPT: quantity('time', '30d', 'how long log lines are stored'),
   LOGS_KEPT_SIZE: quantity(
@@ -21,11 +21,11 @@ export const CENTER_TELEMETRY_PROPERTIES = {
     'maximum storage for the log lines of one environment, including their search index; the oldest are deleted first',
   ),
   TRACES_KEPT: quantity('time', '3d', 'how long traces are stored'),
-  TRACES_SPANS: quantity('count', '500000', 'maximum spans per environment; the oldest are deleted first'),
+  TRACES_SPANS: quantity('count', '500000', 'maximum number of spans per environment; the oldest are deleted first'),
   ...EXPORT_PROPERTIES,
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     ...EXPORT_PROPERTIES.OTEL_EXPORTER_OTLP_ENDPOINT,
-    what: 'URL of an OpenTelemetry collector that also receives all telemetry of Satellites; /v1/metrics, /v1/logs and /v1/traces are appended to it',
+    what: 'URL of an OpenTelemetry collector that also receives all telemetry from Satellites; /v1/metrics, /v1/logs and /v1/traces are appended to it',
   },
   OTEL_EXPORTER_OTLP_HEADERS: {
     ...EXPORT_PROPERTIES.OTEL_EXPORTER_OTLP_HEADERS,

@@ -13,7 +13,7 @@ const SCOPE =
 
 export const Scope = z.string().max(100).regex(SCOPE, {
   error:
-    'must be admin, health:read, solutions:{name}:call, or one of these followed by :read or :write: solutions:{name}, solutions:*, users, sessions, audit, maintenance',
+    'must be admin, health:read, solutions:{name}:call, {area}:read or {area}:write, where {area} is solutions:{name}, solutions:*, users, sessions, audit or maintenance',
 })
 
 /** An API token's stored record, which doesn't include the token itself. */

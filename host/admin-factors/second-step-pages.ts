@@ -45,7 +45,9 @@ const STEP_WAY: Pick<StepWay, 'ownPage' | 'accept' | 'redirect'> = {
 /** Completes a sign-in to the admin pages with a passkey, a code from an authenticator app, or a recovery code. */
 export const BY_ADMIN_SECOND_STEP: StepWay = {
   ...STEP_WAY,
-  throttle: { none: '`checkFactor` counts the attempts, together with attempts to confirm an action.' },
+  throttle: {
+    none: '`checkFactor` counts the attempts. Attempts to confirm an action have the same limit and counter.',
+  },
   async source(attempt, parts) {
     const { ctx, fields, found } = attempt
     const answer = await checkAdminForm(ctx, 'second-step', fields, parts)

@@ -50,7 +50,7 @@ export function auditRoutes({ audit }: { readonly audit: Audit }): AdminRoute[] 
       'GET /audit',
       {
         summary:
-          'List the audit entries, newest first. If you filter only by action or outcome, a page with a `next` can have fewer entries than `limit`, or none',
+          'List the audit entries, newest first. If you filter only by action or outcome, a page can have fewer entries than `limit`, or none. Continue while the response has a `next`',
         right: 'audit:read',
         query: AuditQuery,
         answers: { 200: pageOf(AuditEntry) },

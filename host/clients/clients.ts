@@ -165,7 +165,7 @@ export function createClients(given: ClientsParts): Clients {
         noteOnce(visitor, 'sandbox_busy', {
           level: 'warn',
           code: 'sandbox_busy',
-          message: `a client was rejected because ${limits[met]} clients are already open, which is the maximum (${met})`,
+          message: `a client was rejected because ${limits[met]} clients are already open, which is the maximum. To allow more, raise ${met}`,
         })
         connection.close(TRY_LATER, { kind: 'closed', why: 'failed' })
         return null
@@ -188,7 +188,7 @@ export function createClients(given: ClientsParts): Clients {
       for (const client of clients.values()) if (client.visitor.solution.name === name) client.report(report)
     },
     noteRefused(visitor, frames) {
-      const message = `a browser sent invalid frames (${frames}), which the solution’s own pages never send. The host rejected them and disconnects browsers that send more`
+      const message = `the host rejected invalid WebSocket frames (${frames}) from a browser. The solution’s own pages never send such frames. A browser that sends more of them is disconnected`
       noteOnce(visitor, 'refused', { level: 'warn', message })
     },
     moveAll(time) {

@@ -50,8 +50,8 @@ export function telemetryFault(values: Partial<Values>): string | null {
   ]
   if (!isConnected || addresses.some((address) => address !== null)) return null
   return (
-    'REMOTE_ENVIRONMENT_TOKEN is set with ENVIRONMENT=onprem, but there is no URL to connect to: ' +
-    'set CLOUD_URL to the URL of the control center, or OTEL_EXPORTER_OTLP_ENDPOINT to the URL of a collector'
+    'REMOTE_ENVIRONMENT_TOKEN is set with ENVIRONMENT=onprem, but there is no URL to connect to. ' +
+    'Set CLOUD_URL to the control center’s URL, or OTEL_EXPORTER_OTLP_ENDPOINT to a collector’s URL'
   )
 }
 

@@ -44,13 +44,13 @@ export async function findDebugNode(
     const version = await versionOf(given)
     if (isWanted(version)) return { node: given, version }
     const what = version === '' ? 'is not a working Node.js binary' : `is Node.js ${version}`
-    return { problem: `${given} ${what}; debugging scripts requires Node.js ${WANTED}. ${advice()}` }
+    return { problem: `${given} ${what}; to debug scripts, you need Node.js ${WANTED}. ${advice()}` }
   }
   for (const node of candidates(places)) {
     const version = await versionOf(node)
     if (isWanted(version)) return { node, version }
   }
-  return { problem: `Debugging scripts requires Node.js ${WANTED}, which was not found. ${advice()}` }
+  return { problem: `To debug scripts, you need Node.js ${WANTED}, which was not found. ${advice()}` }
 }
 
 function usualPlaces(): DebugNodePlaces {

@@ -24,7 +24,7 @@ const ShownDirectory = DirectoryFields.omit({ bindPassword: true })
       .object({ time: z.number().describe('epoch ms'), failed: z.enum(TEST_STEPS).nullable() })
       .nullable()
       .describe(
-        'the time of the last test, and the first step that failed in it; null if the current settings have not been tested',
+        'when the current settings were last tested, and the first step that failed; null if they have not been tested',
       ),
   })
   .meta({ id: 'Directory' })

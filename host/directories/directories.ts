@@ -81,7 +81,7 @@ export function createDirectories(db: HostDatabase, key: PlatformKey, now: () =>
     if (bindPassword !== null) return { ...settings, bindPassword }
     throw new PlatformError(
       'ERR_PLATFORM_KEY',
-      `The bind password of the directory "${settings.name}" cannot be decrypted with the platform’s key. Set it again.`,
+      `The bind password of the directory "${settings.name}" cannot be decrypted with the platform’s key. Enter it again in the directory’s settings.`,
     )
   }
 

@@ -130,7 +130,7 @@ export const DirectoryFields = z.strictObject({
   idAttribute: z
     .enum(ID_ATTRIBUTES, { error: `must be one of ${ID_ATTRIBUTES.join(', ')}` })
     .describe(
-      'the attribute that identifies an entry and never changes: `objectGUID` in Active Directory, `entryUUID` elsewhere',
+      'the attribute that permanently identifies an entry: `objectGUID` in Active Directory, `entryUUID` elsewhere',
     ),
   attributes: z
     .strictObject({

@@ -101,7 +101,7 @@ test.each([
   const statuses = [await connectBy(url, asked), await connectBy(url, asked)].map(({ answer }) => answer.statusCode)
   expect(statuses).toEqual([403, 403])
   expect(said).toEqual([
-    `The control center blocked a connection from the builder: "${named}" is on the control center's machine or in a private network, so pipelines cannot connect to it. ` +
+    `The control center blocked a connection from the builder: "${named}" is on the control center’s machine or in a private network, so pipelines are not allowed to connect to it. ` +
       `To allow it, the operator can add ${named} to REGISTRY_ALLOWED_HOSTS.`,
   ])
 })

@@ -103,7 +103,7 @@ test('a failing builder fails the run; its output has no colors or secrets, and 
   expect(run.steps.slice(3).map((step: { state: string }) => step.state)).toEqual(['failed', 'skipped'])
   const { text } = await center.api('GET', `${RUN}/log`)
   expect(text).toContain('"red"')
-  expect(text).toContain('failed with exit code 3. Check the lines above.')
+  expect(text).toContain('failed with exit code 3. Check the log lines above.')
   expect(text).toMatch(/-rw-------.*auth\.json/)
   for (const secret of ['not-a-real-secret-but-long', 'not-for-builders', 'DB_ALPHA'])
     expect(text).not.toContain(secret)
@@ -199,7 +199,7 @@ test('if the builder cannot have a separate network, the log says at startup wha
   onTestFinished(() => void vi.unstubAllEnvs())
   const center = await startTestCenter({ BUILDER_COMMAND: 'buildah' })
   onTestFinished(() => center.stop())
-  expect(center.logged()).toContain('registries can redirect it to loopback addresses')
+  expect(center.logged()).toContain('a registry could redirect it to loopback addresses')
 })
 
 test('while a run is active, no second one starts, and its pipeline cannot be deleted', async () => {

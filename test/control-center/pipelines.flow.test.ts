@@ -118,9 +118,9 @@ describe('pipelines', () => {
       [{ baseImage: 'solhost\nRUN evil' }, 'name of an image'],
       [{ baseImage: 'oci-archive:/etc/passwd' }, 'name of an image'],
       [{ baseImage: 'containers-storage:other' }, 'must include the registry'],
-      [{ baseImage: 'localhost/solhost-run-5b0c' }, 'a pipeline has built'],
+      [{ baseImage: 'localhost/solhost-run-5b0c' }, 'built by a pipeline'],
       [{ baseImage: '--x' }, 'name of an image'],
-      [{ registry: 'none' }, 'id of a registry'],
+      [{ registry: 'none' }, 'There is no registry with the id'],
     ] as const) {
       const { status, body } = await center.api('POST', PIPELINES, { ...good, ...wrong })
       expect([wrong, status, body.detail]).toEqual([wrong, 422, expect.stringContaining(said)])

@@ -33,6 +33,6 @@ test('dev --inspect-node: fails before anything starts if the Node.js version do
   const started = startCli(words, { cwd: folder.path, env: { PORT: '0', ADMIN_PORT: '0' } })
   expect(await started.ended).toBe(1)
   expect(started.err()).toContain(
-    `${process.execPath} is Node.js ${process.versions.node}; debugging scripts requires Node.js 24.21 or a later 24.x version.`,
+    `${process.execPath} is Node.js ${process.versions.node}; to debug scripts, you need Node.js 24.21 or a later 24.x version.`,
   )
 })

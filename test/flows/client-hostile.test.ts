@@ -122,14 +122,14 @@ async function rejoin(name: string, visitor: Visitor, client: string): Promise<C
 async function allRefusals(name: string): Promise<string[]> {
   const { items } = await askAdmin(host, 'GET', `solutions/${name}/log?limit=1000`)
   const messages = (items as { message: string }[]).map(({ message }) => message)
-  return messages.filter((message) => message.startsWith('a browser sent'))
+  return messages.filter((message) => message.startsWith('the host rejected invalid WebSocket frames'))
 }
 
 /** Skips the lines of previous tests. */
 const refusals = async (name = shop) => (await allRefusals(name)).slice(name === shop ? before : 0)
 
 const line = (frames: number) =>
-  `a browser sent invalid frames (${frames}), which the solution’s own pages never send. The host rejected them and disconnects browsers that send more`
+  `the host rejected invalid WebSocket frames (${frames}) from a browser. The solution’s own pages never send such frames. A browser that sends more of them is disconnected`
 
 async function audited(name = shop): Promise<unknown[]> {
   const { items } = await askAdmin(host, 'GET', `audit?limit=1000&action=client&solution=${name}`)

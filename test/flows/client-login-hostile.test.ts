@@ -150,7 +150,7 @@ describe('before a sign-in', () => {
     page.close()
     await waitUntil(async () =>
       expect((await logOf(office)).map(({ message }) => message)).toContainEqual(
-        expect.stringMatching(/^a browser sent invalid frames \(1\)/),
+        expect.stringMatching(/^the host rejected invalid WebSocket frames \(1\)/),
       ),
     )
   })

@@ -316,7 +316,7 @@ test('if the environment does not have the solution, the operator gets a warning
   expect(answer.text).toContain('doesn’t accept this server')
   expect(await healthOf()).toContainEqual({ solution: 'lost', problem: 'unknown' })
   expect(await logOf('lost')).toEqual([
-    'The control center does not have this solution in this environment, so new sign-ins fail: the control center returned HTTP 404. Add the solution to the environment there.',
+    'This environment does not include the solution, so new sign-ins fail: the control center returned HTTP 404. Add the solution to the environment in the control center.',
   ])
   await askAdmin(host, 'DELETE', 'solutions/lost', undefined, 204)
   expect(await healthOf()).not.toContainEqual({ solution: 'lost', problem: 'unknown' })

@@ -68,7 +68,7 @@ export function readRequest(signal: Signal, body: Uint8Array, format: Format): M
     if (format === 'pb') return plain(request, request.decode(body))
     const json: unknown = JSON.parse(Buffer.from(body).toString('utf8'))
     if (typeof json !== 'object' || json === null || Array.isArray(json))
-      throw new TypeError('the body is not an object')
+      throw new TypeError('the request body is not an object')
     withIds(json as Record<string, unknown>, bytesOfHex)
     return plain(request, request.fromObject(json as Record<string, unknown>))
   } catch (error) {
@@ -76,7 +76,7 @@ export function readRequest(signal: Signal, body: Uint8Array, format: Format): M
     const what = format === 'pb' ? 'protobuf' : 'JSON'
     throw new PlatformError(
       'ERR_BAD_REQUEST',
-      `The body is not a valid OTLP ${signal} request in ${what} format.`,
+      `The request body is not a valid OTLP ${signal} request in ${what} format.`,
       {},
       { cause: error },
     )

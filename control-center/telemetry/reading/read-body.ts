@@ -81,12 +81,12 @@ function unpacked(packed: Uint8Array): Buffer {
     if ((error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE') {
       throw new PlatformError(
         'ERR_BODY_TOO_LARGE',
-        `The decompressed body is larger than ${MOST_UNPACKED} bytes. Send less data per request.`,
+        `The decompressed request body is larger than ${MOST_UNPACKED} bytes. Send less data per request.`,
       )
     }
     throw new PlatformError(
       'ERR_BAD_REQUEST',
-      'The body is not valid gzip, but the Content-Encoding header is gzip. Compress the body, or remove the header.',
+      'The Content-Encoding header is gzip, but the request body is not valid gzip data. Compress the body, or remove the header.',
       {},
       { cause: error },
     )

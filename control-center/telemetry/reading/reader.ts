@@ -62,7 +62,7 @@ export function createBodyReader(deadline: number = DEADLINE): BodyReader {
       reject(
         new PlatformError(
           'ERR_BODY_TOO_LARGE',
-          'The control center could not read the request in time. Send less data per request.',
+          'The control center could not process the request body within its time and memory limits. Send less data per request.',
         ),
       )
     const timer = setTimeout(() => {

@@ -47,9 +47,13 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
   function failed(solution: ActiveSolution, { kind, why, retryAfter }: CloudFailure): PlatformError {
     if (!stopped.aborted) problems.found(solution.name, kind, why)
     const code = kind === 'away' ? 'ERR_CLOUD_UNREACHABLE' : 'ERR_CLOUD_REFUSED'
-    return new PlatformError(code, `The control center cannot sign in users of "${solution.name}" now: ${why}.`, {
-      retryAfter: retryAfter ?? (kind === 'away' ? AWAY_FOR : 60),
-    })
+    return new PlatformError(
+      code,
+      `Users of "${solution.name}" cannot sign in at the moment: ${why}. The solution’s log shows what to do.`,
+      {
+        retryAfter: retryAfter ?? (kind === 'away' ? AWAY_FOR : 60),
+      },
+    )
   }
 
   function useless(solution: ActiveSolution, why: string): PlatformError {
@@ -60,11 +64,12 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
   function answerOf({ solution }: Asking, said: AuthenticateAnswer, uid: string | null): SignInAnswer {
     if (said.outcome === 'refused') return refused(said.reason)
     const { username, tenant } = said
-    if (uid !== null && said.uid !== uid) throw useless(solution, 'the response is for a different user')
+    if (uid !== null && said.uid !== uid)
+      throw useless(solution, 'the control center’s response is for a different user')
     if (!isPlain(username) || !isPlain(said.uid) || !isPlainTenant(tenant)) {
       throw useless(
         solution,
-        'the username, uid or tenant in the response has control characters or characters that change the text direction',
+        'the username, uid or tenant in the control center’s response contains control characters or characters that change the text direction',
       )
     }
     // Ignore permissions that this solution does not list, because they belong to other solutions. The users table does

@@ -102,9 +102,9 @@ export function createCloudLoginRequests({
         return answerOfStatus(answer, asked.headers?.['if-none-match'] !== undefined)
       }
       const text = await readAtMost(answer, most)
-      if (text === null) return odd(`the response is longer than ${most} bytes`)
+      if (text === null) return odd(`the control center’s response is longer than ${most} bytes`)
       const value = schema.safeParse(parsed(text))
-      if (!value.success) return odd('the response does not follow the protocol')
+      if (!value.success) return odd('the control center’s response does not follow the protocol')
       const tag = answer.headers.get('etag') ?? ''
       return { kind: 'said', value: value.data, tag: TAG.test(tag) ? tag : null }
     } catch (error) {

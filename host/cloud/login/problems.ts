@@ -27,11 +27,11 @@ export interface CloudLoginProblems {
 const MESSAGES: Readonly<Record<CloudLoginProblem, (why: string) => string>> = {
   away: (why) => `The control center is unavailable, so new sign-ins fail: ${why}. Check CLOUD_URL.`,
   token: (why) =>
-    `The control center rejects the remote environment token, so new sign-ins fail: ${why}. Set REMOTE_ENVIRONMENT_TOKEN to a token from its Credentials page.`,
+    `The control center rejects the remote environment token, so new sign-ins fail: ${why}. Set REMOTE_ENVIRONMENT_TOKEN to a token from the control center’s Credentials page.`,
   unknown: (why) =>
-    `The control center does not have this solution in this environment, so new sign-ins fail: ${why}. Add the solution to the environment there.`,
+    `This environment does not include the solution, so new sign-ins fail: ${why}. Add the solution to the environment in the control center.`,
   answer: (why) =>
-    `The response from the control center is invalid, so new sign-ins fail: ${why}. Check that CLOUD_URL is the URL of a control center with a compatible version.`,
+    `The control center sent an invalid response, so new sign-ins fail: ${why}. Check that CLOUD_URL is the URL of a control center with a compatible version.`,
   page: (why) =>
     `The login page from the control center was rejected: ${why}. Users see the previous page or the default one. Fix the page in the control center.`,
 }

@@ -122,7 +122,7 @@ async function fetchBundle(sha256: string, { ask, limits }: ApplyParts, signal: 
     return { kind: 'refused', why: { code: 'ERR_BUNDLE_TOO_LARGE', message } }
   }
   if (answer.status !== 200) {
-    const message = `Cannot download the bundle: the control center returned HTTP ${answer.status}. Check that the version still exists there.`
+    const message = `Cannot download the bundle: the control center returned HTTP ${answer.status}. Check that the version still exists in the control center.`
     return { kind: 'refused', why: { code: 'ERR_NOT_FOUND', message } }
   }
   if (createHash('sha256').update(answer.body).digest('hex') === sha256) return { kind: 'bundle', bytes: answer.body }

@@ -83,12 +83,12 @@ function failureOf({ name, code, message }: SolutionResult) {
 
 const AWAY = 'the control center does not respond: running solutions keep running, and the host keeps retrying'
 const REFUSED =
-  'the desired state from the control center was rejected. The current one stays in effect, and running solutions keep running'
+  'the desired state from the control center was rejected. The previous desired state stays in effect, and running solutions keep running'
 
 function barredText(status: number): string {
   const what =
     status === 401 || status === 403
-      ? 'the control center rejects REMOTE_ENVIRONMENT_TOKEN because it is unknown or revoked: set it to a token from the Credentials page'
+      ? 'the control center rejects REMOTE_ENVIRONMENT_TOKEN because it is unknown or revoked: set it to a token from the control center’s Credentials page'
       : 'no control center responds at CLOUD_URL: fix CLOUD_URL'
-  return `${what} and restart. Running solutions keep running`
+  return `${what}, then restart the host. Until then, running solutions keep running`
 }

@@ -29,4 +29,4 @@ export async function knownKey({ cloud, ask, kept, log }: KeyParts, signal: Abor
 }
 
 const KEY_KEPT =
-  'stored the control center’s public key on the first connection. Check that its Credentials page shows the same key, or set CLOUD_PUBLIC_KEY'
+  'stored the control center’s public key on the first connection. Compare it with the key on the control center’s Credentials page, or set CLOUD_PUBLIC_KEY to that key'

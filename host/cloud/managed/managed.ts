@@ -79,7 +79,7 @@ export function createManaged(parts: ManagedParts): Managed {
     const path = `desired?after=${after}&wait=${wait}`
     const timeout = wait * 1000 + ANSWER_TIME
     const answer = await ask({ method: 'GET', path, maxBytes: MOST_ANSWER, timeout, signal })
-    if (answer.kind === 'too-large') return refuse('the response is too large to be a desired state')
+    if (answer.kind === 'too-large') return refuse('the control center’s response is too large to be a desired state')
     if (answer.kind !== 'answer') return gone(answer)
     if (answer.status !== 200 && answer.status !== 204) return gone({ kind: 'barred', status: answer.status })
     if (states.answers() || reports.isDue()) reports.send()
@@ -88,7 +88,9 @@ export function createManaged(parts: ManagedParts): Managed {
       return unfinished ?? 0
     }
     const { data } = DesiredAnswer.safeParse(jsonOf(answer.body))
-    return data === undefined ? refuse('the response contains no desired state') : take(data.statement, key)
+    return data === undefined
+      ? refuse('the control center’s response contains no desired state')
+      : take(data.statement, key)
   }
 
   async function take(text: string, key: string): Promise<number> {

@@ -45,7 +45,7 @@ export function createReports(needs: Needs): Reports {
     isSending = true
     sendDue()
       .catch((error: Error) => {
-        log.warn({ why: error.message }, 'the state of this host could not be reported to the control center')
+        log.warn({ why: error.message }, 'the host could not report its state to the control center')
         return false
       })
       .then((isThere) => {

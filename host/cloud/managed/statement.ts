@@ -83,11 +83,11 @@ export function checkSuccession({ state, hash }: Statement, environment: string 
   if (taken === null || state.number > taken.number) return true
   if (state.number < taken.number) {
     throw new StatementRefused(
-      `the sequence number ${state.number} is lower than ${taken.number}, the last one accepted. If the control center was restored from a backup, start a new rollout`,
+      `the desired state has the sequence number ${state.number}, which is lower than the last accepted one, ${taken.number}. If the control center was restored from a backup, start a new rollout`,
     )
   }
   if (hash === taken.hash) return false
   throw new StatementRefused(
-    `a different desired state with the same sequence number, ${state.number}, was already accepted`,
+    `a different desired state with the sequence number ${state.number} was already accepted. If the control center was restored from a backup, start a new rollout`,
   )
 }

@@ -51,7 +51,7 @@ const json =
   (_, response) =>
     send(response, 200, body)
 const failure = (kind: string, why: string, retryAfter: number | null = null) => ({ kind, why, retryAfter })
-const FORM = 'the response does not follow the protocol'
+const FORM = 'the control center’s response does not follow the protocol'
 
 test.each<[string, Misbehaviour, object]>([
   ['429 with Retry-After', status(429, { 'retry-after': '7' }), { kind: 'throttled', retryAfter: 7 }],

@@ -240,7 +240,7 @@ test('managed: after a database restore, statements older than the last accepted
       await expect
         .poll(() => managed.state().refused)
         .toBe(
-          'the sequence number 4 is lower than 5, the last one accepted. If the control center was restored from a backup, start a new rollout',
+          'the desired state has the sequence number 4, which is lower than the last accepted one, 5. If the control center was restored from a backup, start a new rollout',
         )
       expect([managed.state().number, levels.includes('error')]).toEqual([3, false])
     })

@@ -52,7 +52,7 @@ test('debug node: if there is no suitable Node.js, the error says what to do', a
   putNode('v26.10.0', 'own')
   expect(await findDebugNode(undefined, places)).toEqual({
     problem: expect.stringMatching(
-      /^Debugging scripts requires Node\.js 24\.21 or a later 24\.x version, which was not found\. .* --inspect-node <path> to select a Node\.js 24 binary\.$/,
+      /^To debug scripts, you need Node\.js 24\.21 or a later 24\.x version, which was not found\. .* --inspect-node <path> to select a Node\.js 24 binary\.$/,
     ),
   })
 })
@@ -64,7 +64,7 @@ test('debug node: a configured path is used, or the error says what is wrong wit
   const old = putNode('v26.10.0', 'old')
   expect(await findDebugNode(old, places)).toEqual({
     problem: expect.stringContaining(
-      `${old} is Node.js 26.10.0; debugging scripts requires Node.js 24.21 or a later 24.x version.`,
+      `${old} is Node.js 26.10.0; to debug scripts, you need Node.js 24.21 or a later 24.x version.`,
     ),
   })
   const none = join(folder, 'none')
