@@ -10,7 +10,7 @@ export const AFTER_FAILURES: Readonly<Record<Failure, string>> = {
     'Find the loop or the slow query or request. The operator can raise `CALL_TIME` or `AUTHENTICATOR_TIME`.',
   script_memory: 'Use less memory: query fewer rows, and don’t store lists in top-level variables.',
   script_crashed:
-    'Look for a call with a very large string, list or pattern. If no script causes it, check the host’s memory.',
+    'Look for a function call with a very large string, list or regular expression. If no script causes it, check the host’s memory.',
   script_quota: 'The log shows the limit and the usage. Do less in one call, or ask the operator to raise the limit.',
   sandbox_busy:
     'Retry after the time in `Retry-After`. If it keeps happening, the host needs more CPU cores or memory (`RUNTIME_XMX`).',

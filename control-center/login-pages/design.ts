@@ -124,7 +124,8 @@ export const Design = z
           message: `must be different for each field, but "${name}" is used twice`,
         })
       if ((type === 'select') !== options.length > 0) {
-        const message = 'must contain an option if the type is "select", and must be empty if the type is "text"'
+        const message =
+          'must contain at least one option if the type is "select", and must be empty if the type is "text"'
         addIssue({ code: 'custom', path: [...path, 'options'], message })
       }
       if (new Set(options.map(({ value }) => value)).size < options.length) {

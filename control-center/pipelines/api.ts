@@ -138,7 +138,7 @@ export function pipelineRoutes(parts: PipelineApiParts): MemberRoute[] {
     if ((await registries.find(organisation, id)) !== null) return
     throw new PlatformError(
       'ERR_REQUEST_INVALID',
-      'There is no registry with the id in "registry" in this organisation. Use the id of an existing registry.',
+      'The id in "registry" does not match any registry in this organisation. Use the id of an existing registry.',
     )
   }
 

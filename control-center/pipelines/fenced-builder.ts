@@ -58,7 +58,7 @@ async function runFenced({ socket: file, port, login, places }: WayOut): Promise
 
   const builder = spawn(command, args, { stdio: 'inherit', env: environment })
   builder.once('error', (error) => {
-    console.error(`"${command}" could not be started: ${error.message}`)
+    console.error(`"${command}" could not be started: ${error.message}. Check BUILDER_COMMAND.`)
     process.exit(127)
   })
   builder.once('exit', (code) => process.exit(code ?? 1))

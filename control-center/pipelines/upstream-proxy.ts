@@ -35,7 +35,7 @@ function connectThrough(url: URL, place: string, time: number): Promise<Socket> 
     reject(
       new PlatformError(
         'ERR_OUTBOUND_FAILED',
-        `"${place}" cannot be reached through the proxy in HTTPS_PROXY: ${why}.`,
+        `"${place}" cannot be reached through the proxy in HTTPS_PROXY: ${why}. Check HTTPS_PROXY, and that the proxy allows this host.`,
       ),
     )
   const login = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`

@@ -196,9 +196,8 @@ export function rolloutRoutes({ environments, packages, rollouts, rolloutRunner 
 
 function refuseFrom({ state }: Rollout, move: Move): void {
   if ((MOVES[move] as readonly RolloutState[]).includes(state)) return
-  throw changedMeanwhile(
-    `"${move}" is not possible while the rollout is ${state}. The rollout must be ${MOVES[move].join(' or ')}.`,
-  )
+  const states = new Intl.ListFormat('en', { type: 'disjunction' }).format(MOVES[move])
+  throw changedMeanwhile(`"${move}" is possible only in the state ${states}. The rollout’s state is ${state}.`)
 }
 
 function changedMeanwhile(message: string): PlatformError {

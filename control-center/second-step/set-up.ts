@@ -18,7 +18,9 @@ import { checkProof, needsProof, showProof } from './set-up-proof.ts'
 /** Completes a sign-in after the user set up a factor for it. */
 export const BY_CENTER_SET_UP: StepWay = {
   ...STEP_WAY,
-  throttle: { none: 'The user has completed the first step, and knows the secret that generates the codes.' },
+  throttle: {
+    none: 'There is nothing to guess: the user has completed the first step, and the page shows the secret that generates the codes.',
+  },
   source: setUp,
   secondStep: { none: 'The user has already completed the second step, or has no factor yet.' },
 }

@@ -16,7 +16,7 @@ import { BY_CENTER_SET_UP, showSetUp } from './set-up.ts'
 export const BY_CENTER_SECOND_STEP: StepWay = {
   ...STEP_WAY,
   throttle: {
-    none: '`checkFactor` counts the attempts. Attempts to confirm an action have the same limit and counter.',
+    none: '`checkFactor` counts the attempts. They share a counter with attempts to confirm an action.',
   },
   source: checkStep,
   secondStep: { none: 'This is the second step.' },

@@ -143,7 +143,7 @@ export function solutionUserRoutes({ solutionUsers, sendLinks, settings }: Solut
     route(
       'PATCH /organisations/:organisation/solutions/:solution/users/:uid',
       {
-        summary: 'Change a user; properties that are not in the body stay unchanged',
+        summary: 'Change a user; properties that are not in the request body stay unchanged',
         right: 'solution-users',
         act: 'solution-user-change',
         before: need,

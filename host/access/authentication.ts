@@ -42,7 +42,7 @@ export function requireAdmin({ credentials, tokens, adminSecondStep: secondStep 
     if (await secondStep.isNeeded()) {
       throw new PlatformError(
         'ERR_SECOND_FACTOR_NEEDED',
-        'The admin account requires a second factor, so the API does not accept its password. Use an API token instead.',
+        'The admin account has a second factor, so the API does not accept its password. Use an API token instead.',
       )
     }
     // The admin account can't change until the host restarts, so its credentials stay valid.

@@ -46,7 +46,7 @@ const STEP_WAY: Pick<StepWay, 'ownPage' | 'accept' | 'redirect'> = {
 export const BY_ADMIN_SECOND_STEP: StepWay = {
   ...STEP_WAY,
   throttle: {
-    none: '`checkFactor` counts the attempts. Attempts to confirm an action have the same limit and counter.',
+    none: '`checkFactor` counts the attempts. They share a counter with attempts to confirm an action.',
   },
   async source(attempt, parts) {
     const { ctx, fields, found } = attempt
@@ -65,7 +65,9 @@ export const BY_ADMIN_SECOND_STEP: StepWay = {
 /** Completes a sign-in to the admin pages in which the operator had to set up a factor. */
 export const BY_ADMIN_SET_UP: StepWay = {
   ...STEP_WAY,
-  throttle: { none: 'The operator has completed the first step, and has the secret that creates the codes.' },
+  throttle: {
+    none: 'There is nothing to guess: the operator has completed the first step, and the page shows the secret that generates the codes.',
+  },
   async source(attempt, parts) {
     const { ctx, fields, found } = attempt
     if (fields.get('act') === 'saved') {

@@ -116,7 +116,7 @@ export function createReceiveFrame(
     if (confirm === undefined || state.isOver || showUrl !== null) return
     if (state.screen.shown === form) return confirming.ask(frame, confirm)
     const message =
-      'security.confirm has no effect, because the same call showed another form. Call security.confirm first, and show the form after the user has confirmed'
+      'security.confirm had no effect, because the same event handler also showed another form. Call security.confirm first, and show the form only after the user has confirmed'
     parts.log.write(state.solution.name, { level: 'warn', message })
   }
 

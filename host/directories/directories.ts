@@ -93,7 +93,7 @@ export function createDirectories(db: HostDatabase, key: PlatformKey, now: () =>
     if (isSame && before.sealedPassword !== null) return before.sealedPassword
     throw new PlatformError(
       'ERR_REQUEST_INVALID',
-      'bindPassword is missing. Send it: the stored password is kept only if bindDn and urls are unchanged.',
+      'bindPassword is missing, and no password is stored for this combination of bindDn and urls. Send bindPassword.',
     )
   }
 

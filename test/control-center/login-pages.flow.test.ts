@@ -112,7 +112,7 @@ describe('a design', () => {
     [{ fields: [{ name: 'password', type: 'text', labels: { default: 'x' } }] }, 'must be custom_'],
     [
       { fields: [{ name: 'custom_a', type: 'select', labels: { default: 'x' } }] },
-      'must contain an option if the type is "select"',
+      'must contain at least one option if the type is "select"',
     ],
     [
       {

@@ -120,7 +120,7 @@ describe('pipelines', () => {
       [{ baseImage: 'containers-storage:other' }, 'must include the registry'],
       [{ baseImage: 'localhost/solhost-run-5b0c' }, 'built by a pipeline'],
       [{ baseImage: '--x' }, 'name of an image'],
-      [{ registry: 'none' }, 'There is no registry with the id'],
+      [{ registry: 'none' }, 'does not match any registry'],
     ] as const) {
       const { status, body } = await center.api('POST', PIPELINES, { ...good, ...wrong })
       expect([wrong, status, body.detail]).toEqual([wrong, 422, expect.stringContaining(said)])

@@ -221,7 +221,7 @@ describe('a press for which a script requires a confirmation', () => {
     expect(questions(page)).toEqual([])
     const lines = (await linesOf(host, 'wiping')).map(({ message }) => message)
     expect(lines).toContain(
-      'security.confirm has no effect, because the same call showed another form. Call security.confirm first, and show the form after the user has confirmed',
+      'security.confirm had no effect, because the same event handler also showed another form. Call security.confirm first, and show the form only after the user has confirmed',
     )
   })
 })

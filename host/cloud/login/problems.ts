@@ -25,7 +25,7 @@ export interface CloudLoginProblems {
 }
 
 const MESSAGES: Readonly<Record<CloudLoginProblem, (why: string) => string>> = {
-  away: (why) => `The control center is unavailable, so new sign-ins fail: ${why}. Check CLOUD_URL.`,
+  away: (why) => `The control center is unavailable, so new sign-ins fail: ${why}. Check CLOUD_URL and the network.`,
   token: (why) =>
     `The control center rejects the remote environment token, so new sign-ins fail: ${why}. Set REMOTE_ENVIRONMENT_TOKEN to a token from the control center’s Credentials page.`,
   unknown: (why) =>
