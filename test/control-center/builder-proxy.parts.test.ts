@@ -137,7 +137,7 @@ test('the proxy: requests without TLS can only reach listed hosts', async () => 
   expect(await getBy(url, `http://${place}/v2/?a=b`)).toEqual({ status: 200, text: 'an answer' })
   expect(asked).toEqual(['/v2/?a=b', place, undefined])
   expect((await getBy(url, 'http://public.example.test/v2/')).status).toBe(403)
-  expect(said.join()).toContain('"http://public.example.test:80" does not use TLS.')
+  expect(said.join()).toContain('"http://public.example.test:80" does not use TLS, so the connection was blocked.')
 })
 
 test('the proxy: everything that a registry sent before it closed the connection arrives', async () => {

@@ -143,7 +143,7 @@ describe('a design', () => {
     const logoOf = (size: number) =>
       `data:image/png;base64,${Buffer.concat([start, Buffer.alloc(size - start.length)]).toString('base64')}`
     expect(() => compileDesign(designed({ logo: logoOf(LARGEST_LOGO) }), FORGOT)).not.toThrow()
-    expect(faultsOf({ logo: logoOf(LARGEST_LOGO + 1) })?.join()).toContain('160000 are allowed')
+    expect(faultsOf({ logo: logoOf(LARGEST_LOGO + 1) })?.join()).toContain('is 160001 bytes; the maximum is 160000')
   })
 
   test('colors with too little contrast are rejected, and the error contains the contrast', () => {

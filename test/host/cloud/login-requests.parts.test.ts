@@ -79,7 +79,7 @@ test.each<[string, Misbehaviour, object]>([
   [
     '10 MB',
     (_, r) => r.end(Buffer.alloc(10_000_000, 32)),
-    failure('answer', 'the response is longer than 524288 bytes'),
+    failure('answer', 'the control center’s response is longer than 524288 bytes'),
   ],
   ['a closed connection', (request) => request.socket.destroy(), failure('away', 'UND_ERR_SOCKET')],
 ])('cloud requests: the response %s is classified as documented', async (_, misbehaviour, expected) => {
