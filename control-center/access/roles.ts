@@ -36,7 +36,7 @@ export function mayDo(role: Role, right: Right): boolean {
 export function adviceFor(right: Right, isToken: boolean): string {
   const others = RIGHTS[right].filter((role) => role !== 'owner').map((role) => `"${role}"`)
   if (others.length === 0)
-    return isToken ? 'Only owners have it: sign in as an owner.' : 'Only owners have it: ask one.'
+    return isToken ? 'Only owners have it: sign in as an owner.' : 'Only owners have it: ask an owner to do this.'
   const roles = others.join(' or ')
   return isToken ? `Use an API token with the role ${roles}.` : `Ask an owner to give you the role ${roles}.`
 }
