@@ -97,7 +97,11 @@ function codeTexts(file: string, source: string): Text[] {
       }
       const called =
         node.type === 'CallExpression' ? nameOf(node.callee) : node.type === 'ArrowFunctionExpression' ? '' : name
-      for (const [key, value] of Object.entries(node)) if (key !== 'type') visit(value, called)
+      // The strings that `+` joins are one text, so only their expressions are visited.
+      for (const part of text === null ? [node] : partsOf(node)) {
+        if (part !== node && stringOf(part) === null) visit(part, called)
+        else for (const [key, value] of Object.entries(part)) if (key !== 'type') visit(value, called)
+      }
     }
   }
   visit(program, '')
@@ -114,9 +118,25 @@ function nameOf(callee: unknown): string {
   return typeof callee.name === 'string' ? callee.name : nameOf(callee.object ?? callee.callee ?? null)
 }
 
+/** @returns the parts that `+` joins; the node itself if it is not such an expression */
+function partsOf(node: Node): Node[] {
+  if (node.type !== 'BinaryExpression' || node.operator !== '+') return [node]
+  return [node.left, node.right].filter(isNode).flatMap(partsOf)
+}
+
+function isTemplate({ type }: Node): boolean {
+  return type === 'TemplateLiteral'
+}
+
+/** @returns null if the node is not a string, a template or a concatenation with one of these */
 function stringOf(node: Node): string | null {
   if (node.type === 'Literal') return typeof node.value === 'string' ? node.value : null
-  if (node.type !== 'TemplateLiteral') return null
+  const parts = partsOf(node)
+  if (parts.length > 1) {
+    const texts = parts.map(stringOf)
+    return texts.every((text) => text === null) ? null : texts.map((text) => text ?? '{…}').join('')
+  }
+  if (!isTemplate(node)) return null
   return (node.quasis as { value: { cooked: string | null } }[]).map(({ value }) => value.cooked ?? '').join('{…}')
 }
 

@@ -30,6 +30,17 @@ test('strings of several words are checked as messages, without the inserted val
   expect(summary('host/x.ts', source)).toEqual([['message', 3, 'Port {…} is already in use.']])
 })
 
+test('strings that + joins are one message; strings in their expressions are others', () => {
+  const source = [
+    "fail('Cannot read the file ' + file + '. ' +",
+    '  `Give $' + "{isRoot ? 'the user who started it' : name} access.`)",
+  ].join('\n')
+  expect(summary('host/x.ts', source)).toEqual([
+    ['message', 1, 'Cannot read the file {…}. Give {…} access.'],
+    ['message', 2, 'the user who started it'],
+  ])
+})
+
 test('SQL, HTML and JavaScript in strings are not messages', () => {
   const code = [
     'select id from users',
