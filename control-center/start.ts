@@ -74,7 +74,7 @@ async function resetSecondFactor(words: readonly string[]): Promise<Exit | null>
     process.stdout.write(
       hadOne
         ? `Removed the second factor of ${printable(username)}, and signed the account out.\nNext: the owner signs in with the password and sets up a new factor on the page “Your account”.\n`
-        : `${printable(username)} has no second factor.\n`,
+        : `${printable(username)} has no second factor. Nothing was changed.\n`,
     )
     return 'done'
   } catch (error) {

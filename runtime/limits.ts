@@ -46,7 +46,7 @@ export const LIMITS = {
   JOB_KEY: {
     kind: 'time',
     default: '1d',
-    what: 'how long after a successful run the host ignores new runs with the same key',
+    what: 'how long the host ignores new runs with the same key after a successful run',
   },
   CALL_REQUESTS: {
     kind: 'count',
@@ -88,7 +88,7 @@ export const LIMITS = {
   FORM_FIELDS: { kind: 'count', default: '200', what: 'maximum number of fields in a posted form' },
   JSON_BODY: { kind: 'size', default: '1m', what: 'maximum size of a JSON request body sent to the API' },
   SESSION_IDLE: { kind: 'time', default: '30m', what: 'time without requests after which a session ends' },
-  SESSION_LIFETIME: { kind: 'time', default: '12h', what: 'time after which a session ends, even if it is in use' },
+  SESSION_LIFETIME: { kind: 'time', default: '12h', what: 'maximum lifetime of a session, even if it is in use' },
   SESSION_ENDED_KEPT: { kind: 'time', default: '1d', what: 'how long an ended session stays in the database' },
   CLIENT_GRACE: {
     kind: 'time',

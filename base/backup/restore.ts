@@ -177,8 +177,8 @@ function checkSpace(home: string, { parts }: BackupManifest): void {
   const megabytes = (bytes: number) => `${Math.ceil(bytes / 1024 ** 2)} MB`
   throw new PlatformError(
     'ERR_BACKUP_FAILED',
-    `There is not enough disk space in ${home}: ${megabytes(bavail * bsize)} is free, but the restore may need ` +
-      `${megabytes(needed)}. Nothing was changed. Free some space and restore again.`,
+    `There may not be enough disk space in ${home}: ${megabytes(bavail * bsize)} is free, but the restore can need up to ` +
+      `${megabytes(needed)}. Nothing was changed. Free some space, then restore again.`,
   )
 }
 

@@ -15,5 +15,5 @@ const NO_DATABASE: DatabasePorts = { query: () => refuse('databases') }
 const NO_HTTP: HttpPorts = { granted: async () => [], send: () => refuse('other servers'), onRefused: () => {} }
 
 function refuse(what: string): Promise<never> {
-  return Promise.reject(new ScriptError(`${what} are not available while a solution is checked`))
+  return Promise.reject(new ScriptError(`${what} are not available while a solution is being checked`))
 }

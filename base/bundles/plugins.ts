@@ -145,7 +145,7 @@ export function builtInPlugins(environment: Environment, limits: Limits, needs: 
 
 function noUsers(): UsersPort {
   const refuse = async () => {
-    throw new ScriptError('users are not available while a solution is checked')
+    throw new ScriptError('users are not available while a solution is being checked')
   }
   return {
     authenticate: refuse,
@@ -161,7 +161,7 @@ function noUsers(): UsersPort {
 
 function noPasswordHashes(): PasswordHashesPort {
   const refuse = async () => {
-    throw new ScriptError('password hashes are not available while a solution is checked')
+    throw new ScriptError('password hashes are not available while a solution is being checked')
   }
   return { check: refuse, hash: refuse }
 }

@@ -11,7 +11,7 @@ export function headersTooLarge(mostBytes: number, mostFields: number | null = n
   return earlyAnswer(
     new PlatformError(
       'ERR_HEADERS_TOO_LARGE',
-      `The URL and headers of this request are larger than ${mostBytes} bytes${count}. Send fewer or shorter headers. In a browser, delete the cookies of this site.`,
+      `The URL and headers of this request are larger than ${mostBytes} bytes${count}. Shorten the URL, or send fewer or shorter headers. In a browser, delete this site’s cookies.`,
     ),
   )
 }

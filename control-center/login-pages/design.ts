@@ -63,7 +63,7 @@ const Field = z.strictObject({
       z.strictObject({
         value: z
           .string()
-          .regex(/^[A-Za-z0-9_.-]{1,50}$/, 'must be 1 to 50 letters, digits, dots, hyphens and underscores'),
+          .regex(/^[A-Za-z0-9_.-]{1,50}$/, 'must be 1 to 50 letters, digits, dots, hyphens or underscores'),
         labels: Labels,
       }),
     )

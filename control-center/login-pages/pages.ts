@@ -73,7 +73,7 @@ export function addLoginPagePages(pages: PageRouter, router: Router, parts: Logi
     if (callerOf(ctx)?.kind !== 'person' || !isFrameOfOurs(ctx)) {
       throw new PlatformError(
         'ERR_NOT_A_NAVIGATION',
-        'The preview is shown only on the page “Login page”. Open that page instead.',
+        'The preview is available only on the “Login page” page. Open that page instead.',
       )
     }
     const { member, place } = await ofSolution(ctx, access, 'login-pages')

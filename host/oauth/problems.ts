@@ -30,7 +30,7 @@ export const OAUTH_PROBLEMS = {
   oauth_expired: {
     status: 400,
     page: 'expired',
-    what: 'the response does not match a sign-in in progress in this browser',
+    what: 'this browser has no sign-in in progress that matches the response',
   },
 } as const satisfies Record<string, { readonly status: number; readonly page: OAuthProblemPage; readonly what: string }>
 

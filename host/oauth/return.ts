@@ -249,7 +249,7 @@ function startPageOf(solution: ActiveSolution): string {
 }
 
 function expired(
-  message = 'the response does not match a sign-in in progress in this browser',
+  message = 'this browser has no sign-in in progress that matches the response',
   detail?: OAuthProblemDetail,
 ): OAuthProblem {
   return new OAuthProblem('oauth_expired', message, detail === undefined ? {} : { detail })

@@ -34,7 +34,7 @@ export const BY_ADMIN_PAGE: WayOfSigningIn<Context, Attempt, Attempt, Attempt, S
     const [username, password] = [fields.get('username') ?? '', fields.get('password') ?? '']
     return { ctx, username, password, to: pageToGoTo(fields.get('to') ?? '') }
   },
-  throttle: { none: '`AdminCredentials` counts each attempt, together with attempts in API requests.' },
+  throttle: { none: '`AdminCredentials` counts these attempts together with those in API requests.' },
   async source(attempt, { credentials }) {
     if (await credentials.areRight(attempt.ctx, attempt.username, attempt.password)) return attempt
     return refused(attempt, textFor(attempt.ctx)('admin.signin.refused'), 401)
@@ -47,7 +47,7 @@ export const BY_ADMIN_PAGE: WayOfSigningIn<Context, Attempt, Attempt, Attempt, S
     await replaceSession(attempt.ctx, null, pageSessions)
     return attempt
   },
-  audit: { none: '`AdminCredentials` records each attempt, together with attempts in API requests.' },
+  audit: { none: '`AdminCredentials` records these attempts, as it does for API requests.' },
   redirect: (ctx, { to }) => goTo(ctx, to),
   failed(attempt, error) {
     return refused(attempt, throttledText(attempt.ctx, error), 429)

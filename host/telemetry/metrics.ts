@@ -33,7 +33,7 @@ export const METRICS = {
   processes: gauge('sandbox_processes', ['kind'], 'Running sandbox processes'),
   memory: gauge('memory_bytes', ['part'], 'Memory used by the host and all sandbox processes, measured every 10 s'),
   memoryLimit: gauge('memory_limit_bytes', [], 'Memory limit: RUNTIME_XMX, or the cgroup’s limit if that is lower'),
-  clients: gauge('clients', [], 'Open clients, counted every 10 s'),
+  clients: gauge('clients', [], 'Open clients, sampled every 10 s'),
   databaseTime: histogram(
     'database_query_duration',
     ['operation', 'result'],

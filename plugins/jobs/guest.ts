@@ -79,16 +79,16 @@ export default function jobs(api: GuestApi<readonly string[], boolean>) {
 
   function readTenant(value: unknown): readonly (string | number)[] | null {
     if (value === undefined || value === null) return null
-    if (api.state() !== true) throw wrong('the option tenant can be set only in a job')
-    if (!safe.isArray(value)) throw wrong('tenant must be a list of strings and numbers')
+    if (api.state() !== true) throw wrong('the option "tenant" can be set only in a job')
+    if (!safe.isArray(value)) throw wrong('"tenant" must be a list of strings and numbers')
     const count = api.lengthOf(value)
-    if (count === 0 || count > 100) throw wrong('tenant must have 1 to 100 values')
+    if (count === 0 || count > 100) throw wrong('"tenant" must have 1 to 100 values')
     const read = api.list<string | number>()
     for (let index = 0; index < count; index++) {
       const one = value[index]
       const isText = typeof one === 'string' && one.length <= 200 && safe.isWellFormed(one)
       if (!isText && !(typeof one === 'number' && safe.isFinite(one))) {
-        throw wrong('each value of tenant must be a number or a string of at most 200 characters')
+        throw wrong('each value of "tenant" must be a number or a string of at most 200 characters')
       }
       read[index] = one as string | number
     }

@@ -88,7 +88,7 @@ export const JobSchema = z
       found.addIssue({ code: 'custom', path: [key], message: 'must not be set without "schedule"', input: job[key] })
     }
   })
-  .meta({ title: 'Job', description: 'A function that runs without a user.' })
+  .meta({ title: 'Job', description: 'A function that runs without a signed-in user.' })
 
 export function jobOf(written: z.infer<typeof JobSchema>): JobDeclaration {
   return {

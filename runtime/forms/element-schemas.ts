@@ -261,7 +261,7 @@ const Button = element('button', 'A button.', {
   confirm: text(200).optional().meta({
     title: 'Confirm',
     description:
-      'If set, users must confirm their identity (with a code or their password) before the function runs. The value is the reason that they see: text, or "i18n:" followed by a key.',
+      'If set, users must confirm their identity (with a code or their password) before the function runs. The value is the reason that is shown: plain text, or "i18n:" followed by a key.',
   }),
   onAction: Handler.meta({
     title: 'On action',

@@ -130,7 +130,7 @@ test('arguments of enqueue that are not allowed throw an error, and nothing is q
   const log = items.map(({ message }) => message).join('\n')
   expect(log).toContain('plugins.jobs.enqueue: the solution has no job')
   expect(log).toContain('limit JOB_DATA: 2048')
-  expect(log).toContain('the option tenant can be set only in a job')
+  expect(log).toContain('the option "tenant" can be set only in a job')
   expect(await runs()).toHaveLength(before)
 })
 

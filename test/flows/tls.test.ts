@@ -327,7 +327,7 @@ describe('HTTP/2', () => {
         status: 431,
         code: 'ERR_HEADERS_TOO_LARGE',
         detail:
-          'The URL and headers of this request are larger than 32768 bytes, or there are more than 512 header fields. Send fewer or shorter headers. In a browser, delete the cookies of this site.',
+          'The URL and headers of this request are larger than 32768 bytes, or there are more than 512 header fields. Shorten the URL, or send fewer or shorter headers. In a browser, delete this site’s cookies.',
       },
     ])
     const { session } = await hostile()

@@ -7,7 +7,7 @@ const SAYS: readonly (readonly [name: RegExp, message: RegExp])[] = [
   [/^iat .*(future|old)/, /was issued at .* this host's clock shows/],
   [/^nbf/, /must not be used before .* this host's clock shows/],
   [/^(exp|iat|sub|nonce|at_hash|c_hash)\b/, /"(exp|iat|sub|nonce|at_hash|c_hash)"/],
-  [/^state (wrong|empty)/, /does not match a sign-in in progress in this browser/],
+  [/^state (wrong|empty)/, /this browser has no sign-in in progress that matches the response/],
   [/^state/, /"state"/],
   [/^code of nobody/, /the error "invalid_request"/],
   [/^(code|id_token|a code instead)/, /code|id_token/],

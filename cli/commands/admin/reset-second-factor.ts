@@ -23,7 +23,7 @@ entry to the audit log. If ADMIN_SECOND_FACTOR is "required", the admin must set
       throw new CommandError('failed', whyNot(error), { cause: error })
     }
     terminal.out(
-      'Removed the second factor of the admin account.\nNext: sign in with the password and set up a new one.\n',
+      'Removed the second factor of the admin account.\nNext: sign in with the password, then set up a new second factor.\n',
     )
     return 'done'
   },
