@@ -179,7 +179,7 @@ export const PROPERTIES = {
   HSTS_MAX_AGE: {
     default: '365d',
     read: (text) => (text === '0' ? 0 : (parseQuantity('time', text) ?? undefined)),
-    form: 'a time such as 365d, or 0 to allow browsers to use http again',
+    form: 'a time such as 365d, or 0 to let browsers use http again',
     what: 'how long browsers use only https (the max-age of the Strict-Transport-Security header)',
   },
   HTTP_ALLOWED_HOSTS: {

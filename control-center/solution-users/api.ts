@@ -225,7 +225,10 @@ export function solutionRoleRoutes({ solutionRoles }: SolutionUserApiParts): Mem
       async (asked) => {
         const [place, role] = [placeOf(asked), roleIn(asked)]
         if (await solutionRoles.remove(place, role)) return
-        throw new PlatformError('ERR_NOT_FOUND', `"${place.solution}" has no role "${role}". It may have been deleted.`)
+        throw new PlatformError(
+          'ERR_NOT_FOUND',
+          `The solution "${place.solution}" has no role "${role}". The role may have been deleted.`,
+        )
       },
     ),
   ]

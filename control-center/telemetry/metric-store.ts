@@ -165,7 +165,7 @@ export function createMetricStore(kept: KeptSteps, most: number, now: () => numb
         why:
           rejected === 0
             ? ''
-            : `the environment has reached its limit of ${most} time series. To allow more, the operator of the control center can raise TELEMETRY_SERIES`,
+            : `the environment has reached its limit of ${most} time series; ask the operator of the control center to raise TELEMETRY_SERIES`,
       }
     },
     forget: () => remembered.clear(),

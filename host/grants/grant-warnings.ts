@@ -46,9 +46,9 @@ export function refusalOf({ server, database, username }: GrantedPlace, platform
   }
   if (username !== undefined && !isSameName(username, platform.username)) return null
   return (
-    `The platform uses the account in DB_${server.toUpperCase()}_USERNAME on the server ${server}. Scripts with this account ` +
-    'could change the platform’s own data. Create a separate account that can access only this database. ' +
-    'Then grant the database with the username and password of that account.'
+    `This grant would use the platform’s own account on the server ${server} (DB_${server.toUpperCase()}_USERNAME), so scripts ` +
+    'could change the platform’s data. Create a separate account that can access only this database. ' +
+    'Then grant the database with that account’s username and password.'
   )
 }
 

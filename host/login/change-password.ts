@@ -166,6 +166,6 @@ function goToLogin(ctx: Context, solution: string, query: string): void {
 function noPassword(): PlatformError {
   return new PlatformError(
     'ERR_NOT_FOUND',
-    'There is no password to change here. Sign in first. If you are already signed in, your password is not stored on this server. Ask your administrator where to change it.',
+    'You can’t change a password here. If you are not signed in, sign in first. If you are signed in, your password is not stored on this server: ask your administrator where to change it.',
   )
 }

@@ -53,7 +53,7 @@ function parseTwice(source: string): ParsedTemplate | { readonly refused: string
     if (again === written) return { authored, shift, stable }
     written = again
   }
-  return { refused: 'the elements are nested in a way that HTML cannot express; check the page with an HTML validator' }
+  return { refused: 'the elements are nested in a way that HTML does not allow; check the page with an HTML validator' }
 }
 
 /**

@@ -210,7 +210,7 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     const { rejected, why } = await telemetry.tell(environment, 'metrics', host.metrics(telemetry.time))
     expect([rejected, why]).toEqual([
       10,
-      'the environment has reached its limit of 50 time series. To allow more, the operator of the control center can raise TELEMETRY_SERIES',
+      'the environment has reached its limit of 50 time series; ask the operator of the control center to raise TELEMETRY_SERIES',
     ])
   })
 

@@ -66,7 +66,9 @@ test('grants: the platform’s own database or account is rejected, even among v
   for (const username of [undefined, 'solhost', 'SolHost']) {
     const refused = await put('platform2', username)
     expect(refused.status).toBe(422)
-    expect(refused.text).toContain('databases.crm: The platform uses the account in DB_GAMMA_USERNAME')
+    expect(refused.text).toContain(
+      'databases.crm: This grant would use the platform’s own account on the server gamma (DB_GAMMA_USERNAME)',
+    )
   }
   expect(await grants.show('crm')).toEqual({ databases: {}, http: [], users: false })
   expect((await put('platform2', 'u')).status).toBe(200)

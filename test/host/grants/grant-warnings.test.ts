@@ -46,7 +46,7 @@ test('grant warnings: a stored grant that would be rejected today is reported', 
   const [warning, ...others] = warnOfGrants({ databases: { crm }, http: [] }, ASKED, platform)
   expect(warning?.code).toBe('refused')
   expect(warning?.message).toContain(
-    'The grant for the database "crm" has no effect. The platform uses the account in DB_ALPHA_USERNAME',
+    'The grant for the database "crm" has no effect. This grant would use the platform’s own account on the server alpha (DB_ALPHA_USERNAME)',
   )
   expect(others).toEqual([])
 })

@@ -99,7 +99,9 @@ test.each([undefined, 'shared', 'Shared'])(
     granted = { crm: { server: 'alpha', database: 'crm', ...(username === undefined ? {} : { username }) } }
     await expect(query('crm', 'SELECT 1')).rejects.toThrow('has not granted')
     expect(errors).toHaveLength(1)
-    expect(errors[0]).toContain('one: the grant for the database "crm" is rejected. The platform uses the account in')
+    expect(errors[0]).toContain(
+      'one: the grant for the database "crm" is rejected. This grant would use the platform’s own account on',
+    )
   },
 )
 
