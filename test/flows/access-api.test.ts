@@ -79,7 +79,7 @@ test('tokens: a token without an expiry never expires, and duplicate scopes are 
 test.each([
   ['an unknown scope', { name: 'a', scopes: ['tokens:write'] }, '{area}:read or {area}:write'],
   ['no scope', { name: 'a', scopes: [] }, 'scopes'],
-  ['an expiry in the past', { name: 'a', scopes: ['users:read'], expiresAt: 1000 }, 'in the future'],
+  ['an expiry in the past', { name: 'a', scopes: ['users:read'], expiresAt: 1000 }, 'must be a future time'],
   ['a name with a line break', { name: 'a\r\nb', scopes: ['users:read'] }, 'must not contain control characters'],
   ['no name', { scopes: ['users:read'] }, 'name'],
   ['an unknown key', { name: 'a', scopes: ['users:read'], admin: true }, 'admin'],
