@@ -149,7 +149,9 @@ describe.skipIf(browserPath === undefined)('the admin pages for directories, in 
     expect(await page.textContent('tbody')).toContain('from the directory new')
     expect(await lookOf(page)).toEqual(SOUND_LOOK)
     await page.click('tbody a')
-    expect(await page.textContent('section[aria-labelledby=directory]')).toContain('comes from the directory new')
+    expect(await page.textContent('section[aria-labelledby=directory]')).toContain(
+      'The directory new manages this user.',
+    )
     expect(await lookOf(page)).toEqual(SOUND_LOOK)
     expect(complaints).toEqual([])
   })

@@ -175,7 +175,7 @@ test('directories: the API refuses to change fields that the directory sets, and
   // The user's page has no forms for values that can't be changed here.
   const admin = await signInToAdmin(host)
   const page = await admin.get(`/admin/users/${uid}`)
-  expect(page.text).toContain('This user comes from the directory')
+  expect(page.text).toContain('manages this user. Change their name')
   expect(page.text).not.toMatch(/name="(?:username|permissions|password)"/)
   // The password is in the directory, so the page doesn't say that the user has none and can't sign in.
   expect(page.text).not.toContain('Password set')
