@@ -1,8 +1,8 @@
-/** Pauses solutions whose sandbox processes are killed repeatedly, so that only their own users are affected. */
+/** Pauses solutions whose sandbox processes are killed repeatedly. Users of other solutions are not affected. */
 export interface Quarantine {
   /**
    * Records that one of the version's processes was killed or crashed because of one of its calls.
-   * @returns the end of the resulting pause, in epoch ms; null if there is none
+   * @returns when the resulting pause ends, in epoch ms; null if the kill did not cause a pause
    */
   killed(key: string): number | null
   /** Returns when the version may run again, in epoch ms; null if it is not paused. */
@@ -13,7 +13,7 @@ export interface Quarantine {
   sweep(): void
 }
 
-/** This many kills within `WINDOW` ms cause a pause. */
+/** The number of kills within `WINDOW` ms that causes the first pause. */
 const KILLS = 3
 const WINDOW = 60_000
 /** The first pause, in ms. Each further pause is twice as long, up to the maximum. */
@@ -24,7 +24,7 @@ const FORGIVEN_AFTER = 10 * 60_000
 
 type Record = { kills: number[]; pauses: number; until: number }
 
-/** @param now the clock, in epoch ms */
+/** @param now returns the current time, in epoch ms */
 export function createQuarantine(now: () => number = Date.now): Quarantine {
   const records = new Map<string, Record>()
   const isForgiven = ({ kills }: Record) => (kills.at(-1) ?? 0) < now() - FORGIVEN_AFTER

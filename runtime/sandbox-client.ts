@@ -3,15 +3,15 @@ import type { CallHandlers } from './pending-call.ts'
 import type { SandboxCall } from './protocol.ts'
 
 /**
- * A client's call that was lost, either before it began or for a reason other than its own script. Its commands are
- * dropped.
+ * A client's call that was lost before it began, or that was lost for a reason other than its own script. Its commands
+ * are dropped.
  */
 export type ClientGone = {
   readonly code: 'client_gone'
   readonly message: string
   /** Whether the call had begun. */
   readonly started: boolean
-  /** Whether the call made a request that can change something; if so, it must not be retried. */
+  /** Whether the call made a request that can change data. Such a call must not be retried. */
   readonly changedSomething: boolean
   readonly milliseconds: number
 }
@@ -25,7 +25,7 @@ export interface SandboxClient {
    * too many calls are queued. If a call fails, its commands are dropped and the client stays open.
    */
   call(call: SandboxCall, handlers: CallHandlers): Promise<ClientOutcome>
-  /** Drops the client's context. Running and queued calls end as `client_gone`. */
+  /** Drops the client's context. Running and queued calls fail with `client_gone`. */
   close(): void
   /** Resolves when the client has ended because it was closed, or because its process or isolate ended. */
   readonly gone: Promise<void>

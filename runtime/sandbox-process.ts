@@ -20,9 +20,9 @@ const BINARY = createRequire(import.meta.url).resolve('isolated-vm')
 const BINARY_FINDER = createRequire(BINARY).resolve('node-gyp-build')
 
 /**
- * isolated-vm needs the first flag. The permission model blocks files, network (Node 26), children and threads. Only
- * the code may be read; the platform's data may be in a folder next to it. The remaining flags suit many short-lived
- * contexts in little memory (`npm run bench`). None of the flags disables a language feature.
+ * isolated-vm needs the first flag. The permission model blocks files, network (Node 26), children and threads. The
+ * process may read only the code, because the platform's data may be in a folder next to the code. The remaining flags
+ * suit many short-lived contexts in little memory (`npm run bench`). None of the flags disables a language feature.
  */
 export const SANDBOX_FLAGS = [
   '--no-node-snapshot',
@@ -31,7 +31,7 @@ export const SANDBOX_FLAGS = [
   `--allow-fs-read=${dirname(BINARY)}`,
   `--allow-fs-read=${dirname(BINARY_FINDER)}`,
   `--allow-fs-read=${ROOT}package.json`,
-  // SQLite opens any file regardless of the permissions; V8 flags that are set later could make it write traces to a
+  // SQLite opens any file regardless of the permissions. V8 flags that are set later could make V8 write traces to a
   // file.
   '--no-experimental-sqlite',
   '--freeze-flags-after-init',
@@ -45,24 +45,26 @@ export const SANDBOX_FLAGS = [
   '--heap-growing-percent=50',
 ] as const
 
-/** In ms. A process that is not ready after this time is killed. On an idle machine, a process is ready after 60 ms. */
+/**
+ * A process that is not ready after this time, in ms, is killed. On an idle machine, a process is ready after 60 ms.
+ */
 const READY_TIME = 20_000
 
-/** Maximum frame size for a call: result, commands and log lines have far lower limits. */
+/** Maximum frame size for a call, in bytes. Results, commands and log lines have far lower limits. */
 export const MAX_CALL_FRAME = 4 * 1024 ** 2
 
-/** Maximum frame size for debugging: debuggers request whole scripts, and heap snapshots in large chunks. */
+/** Maximum frame size for debugging, in bytes. Debuggers request whole scripts, and heap snapshots in large chunks. */
 const MAX_DEBUG_FRAME = 64 * 1024 ** 2
 
 /** One sandbox process, from its start to its SIGKILL. The host never ends it in any other way. */
 export type SandboxProcess = {
   readonly pid: number
-  /** Resolves when the process is ready for a solution; rejects with the reason if it cannot get ready. */
+  /** Resolves when the process is ready for a solution; rejects with the reason if the start fails. */
   readonly ready: Promise<void>
   readonly send: (message: ToSandbox) => void
   /**
-   * Sends a message at the end of this turn of the event loop. All such messages of one turn share a write, since each
-   * write takes longer than creating the message.
+   * Sends a message at the end of this turn of the event loop. All of a turn's messages share one write, because a
+   * write takes longer than creating a message.
    */
   readonly sendSoon: (message: ToSandbox) => void
   readonly kill: () => void
@@ -71,7 +73,7 @@ export type SandboxProcess = {
    * whole tables.
    */
   readonly allowLargeFrames: (bytes: number) => void
-  /** At most one receiver; without one, frames are dropped. */
+  /** The only receiver of the process's messages. While this is null, messages are dropped. */
   onMessage: ((message: FromSandbox) => void) | null
   /**
    * Called once, when the process is killed or has exited for any reason. After that, the process sends no messages.
@@ -101,8 +103,9 @@ export type SandboxProcessOptions = {
 }
 
 /**
- * Starts an empty sandbox process: an environment with only LIBC and TZ, no files except the code, no network (Node
- * 26), no children. Its error output is dropped since it may quote a script.
+ * Starts a sandbox process without a solution. Its environment contains only LIBC and TZ. It can read no files except
+ * the code, and has no network (Node 26) and no child processes. Its error output is dropped, because it may quote a
+ * script.
  */
 export function startSandboxProcess(options: SandboxProcessOptions): SandboxProcess {
   const started = startChildWithChannel(
@@ -114,7 +117,8 @@ export function startSandboxProcess(options: SandboxProcessOptions): SandboxProc
     {
       cwd: ROOT,
       env: { ...(libc === null ? {} : { LIBC: libc }), TZ: options.timeZone },
-      // Use a separate process group: Ctrl-C on the terminal is for the host, which lets running logins finish.
+      // Use a separate process group, so that Ctrl-C on the terminal reaches only the host. The host lets running
+      // logins finish.
       detached: hasGroups,
       windowsHide: true,
     },
@@ -174,7 +178,7 @@ function notStarted(failure: Promise<Error>): SandboxProcess {
   return created
 }
 
-/** @param keepSnapshot gets the snapshot of a process that created one */
+/** @param keepSnapshot called with the snapshot if the process created one */
 function wrap(
   child: ChildProcess,
   channel: Duplex,
@@ -208,10 +212,7 @@ function wrap(
     created.onExit?.()
   }
 
-  /**
-   * Accepts only the first `ready` message. Before that message, the process has no solution, so it has run only our
-   * own code.
-   */
+  /** Accepts only the first `ready` message. Until then, the process has no solution and has run only our own code. */
   function becomeReady(snapshot?: string): void {
     if (isReady) return
     isReady = true

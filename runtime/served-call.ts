@@ -7,8 +7,8 @@ import type { FromSandbox, SandboxCall, SandboxOutcome } from './protocol.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 
 /**
- * A call that is running in a sandbox process. Tracks its elapsed time on the host's clock, and its usage against the
- * limits that the host enforces.
+ * A call that is running in a sandbox process. Tracks its elapsed time on the host's clock, and counts its log lines
+ * and requests, which the host limits.
  */
 export type ServedCall = {
   readonly limit: 'LOAD_TIME' | SandboxCall['timeLimit']
@@ -28,7 +28,7 @@ export function servedCall(limit: ServedCall['limit'], limits: Limits): ServedCa
   return { limit, clock: createCallClock(limits[limit]), counts: createCallCounts(limits) }
 }
 
-/** An error in writing a log line must not terminate the host. */
+/** Logs a line. An error in writing the line must not terminate the host. */
 export function takeLine({ counts }: ServedCall, line: GuestLogLine, handlers: LogHandler): void {
   try {
     if (counts.logLine()) handlers.log(line)
@@ -39,7 +39,7 @@ export function takeLine({ counts }: ServedCall, line: GuestLogLine, handlers: L
 
 /**
  * @param changes see `answerRequest`
- * @returns the call's failure if it made too many requests; null if the request is handled
+ * @returns the call's failure if it has made too many requests; null if the request is being handled
  */
 export function takeRequest(
   { counts, clock }: ServedCall,
@@ -60,7 +60,10 @@ export function timedOut({ limit, clock }: ServedCall): Failed {
   return { code: 'script_timeout', message, limit: { name: limit, allowed, used }, milliseconds: used }
 }
 
-/** If several calls are running, it is unknown which one is responsible. Assume that it is the call that began last. */
+/**
+ * Returns the running call that began last. If several calls are running, the host assumes that this one is
+ * responsible.
+ */
 export function latestStarted<C extends ServedCall>(calls: Iterable<C>): C | null {
   let latest: C | null = null
   for (const call of calls) {

@@ -22,14 +22,14 @@ export type { ClientGone, ClientOutcome, SandboxClient } from './sandbox-client.
 export type { LogHandler } from './served-call.ts'
 
 export interface Supervisor {
-  /** Runs one entry function. Never rejects because of what a script does: every result is an outcome. */
+  /** Runs one entry function. Never rejects because of a script: errors in scripts are outcomes too. */
   call(version: Loadable, call: SandboxCall, handlers: CallHandlers): Promise<Outcome>
   /**
    * Opens a client in a process for clients of this version. A client is a context with the scripts of unit `main`, and
-   * persists until it is closed. Never rejects because of what a script does.
+   * persists until it is closed. Never rejects because of a script.
    *
-   * The process runs as long as it has clients. There is one exception: if RUNTIME_XMX is exceeded and no idle process
-   * is left, the supervisor ends the least recently used process and notifies its clients.
+   * The process runs as long as it has clients. The exception: if RUNTIME_XMX is exceeded and no idle process is left,
+   * the supervisor ends the least recently used process and notifies its clients.
    * @param handlers get what the scripts log while they load
    * @returns the client, or why it could not be opened
    */
@@ -44,7 +44,9 @@ export interface Supervisor {
     prepare: (checked: CheckedFiles) => Promise<SandboxSolution>,
     probes: readonly Probe[],
   ): Promise<UploadCheck>
-  /** Ends the processes of a solution version. Those with running calls or clients end after their last one. */
+  /**
+   * Ends the processes of a solution version. Processes with running calls or open clients end when these have ended.
+   */
   retire(key: string): void
   /**
    * Returns when the version's logins or clients may run again, in epoch ms; null if they are not paused. Repeated
@@ -60,8 +62,8 @@ export interface Supervisor {
    */
   readonly debug: ((version: Loadable, unit: Unit, listener: DebugListener) => Promise<DebugSession | null>) | null
   /**
-   * The memory used by the host and all its processes, and the memory limits. Used for health, telemetry and tests.
-   * Takes about 1 ms.
+   * Returns the memory used by the host and all its processes, and the memory limits. Used for health, telemetry and
+   * tests. Takes about 1 ms.
    */
   memory(): MemoryState
   /**
@@ -73,9 +75,9 @@ export interface Supervisor {
   whenRoom(): Promise<boolean>
   /** Ends idle processes until this many bytes are free. @throws ERR_MEMORY_FULL if not enough can be freed */
   needRoom(bytes: number): void
-  /** All processes that have not exited, including killed ones, for health and tests. */
+  /** Returns all processes that have not exited, including killed ones. Used for health and tests. */
   processes(): readonly RunningProcess[]
-  /** Kills every process immediately. Running calls end as `script_crashed`. */
+  /** Kills every process immediately. Running calls fail with `script_crashed`. */
   stop(): void
 }
 
@@ -84,13 +86,13 @@ export type RunningProcess = {
   /** The key of the version that the process serves. */
   readonly key: string | null
   readonly calls: number
-  /** The number of open clients; only for client processes. */
+  /** The number of open clients; absent unless the process is for clients. */
   readonly clients?: number
 }
 
 /**
- * `hung`: the process did not respond while no call was running. `client`: a script in an open client caused the
- * process to be ended.
+ * `hung`: the process did not respond while no call was running. `client`: the host ended the process because of a
+ * script in an open client.
  */
 export type KillReason = Failed['code'] | 'hung' | 'client'
 

@@ -27,9 +27,9 @@ export type VersionWorkersOptions<W> = {
   readonly pool: Pick<ProcessPool, 'take' | 'fillSoon'>
   readonly quarantine: Quarantine
   readonly limits: Limits
-  /** Returns the part of the version's data that the process gets. */
+  /** Returns the part of the version's data that is sent to the process. */
   readonly solutionOf: (version: Loadable) => SandboxSolution
-  /** Whether its processes have a low priority, so that they don't slow down those of other groups. */
+  /** Whether these processes run at a low priority, so that they don't slow down other groups' processes. */
   readonly staysBack?: boolean
   readonly create: (process: SandboxProcess, key: string, solution: SandboxSolution, limits: Limits) => W
 }

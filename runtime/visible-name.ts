@@ -12,7 +12,7 @@ export function isVisible(text: string): boolean {
   return text.trim() === text && !UNFIT.test(text)
 }
 
-/** Continues a sentence: '"permissions[0]" must be …'. */
+/** Completes a sentence such as '"permissions[0]" must be …'. */
 export function visible(most: number): string {
   return `1 to ${most} visible characters without spaces at the start or end`
 }

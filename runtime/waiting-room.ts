@@ -5,7 +5,7 @@ export interface WaitingRoom {
   answer(given: boolean): void
 }
 
-/** @param most maximum number of waiting callers. @param time how long each waits, in ms */
+/** @param most the maximum number of waiting callers @param time the maximum wait of each caller, in ms */
 export function createWaitingRoom(most: number, time: number): WaitingRoom {
   const waiting = new Set<(given: boolean) => void>()
   return {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 const FOLDER = fileURLToPath(new URL('../build/plain/', import.meta.url))
 
 /**
- * Strips the types from our own TypeScript. Node.js would load 8 MB for that, which adds 0.1 s to each start. The
+ * Strips the types from our own TypeScript. Node.js would load 8 MB to do this, which adds 0.1 s to each start. The
  * result is therefore cached in `build/` if that folder is writable.
  */
 export function withoutTypes(source: string): string {

@@ -10,7 +10,7 @@ import { DEADLINE_GRACE, latestStarted, outcomeOf, servedCall, takeLine, takeReq
 const QUEUE_TIME = 10_000
 
 export type WorkerCallsEvents = {
-  /** Called when the process reports that a call has started. It does so only for announced calls. */
+  /** Called when the process reports that a call has started. The process reports this only for announced calls. */
   readonly started: () => void
   /** Called before the call is settled, unless the process was killed because of the call. */
   readonly ended: (pending: PendingCall, returnedWell: boolean) => void
@@ -69,8 +69,8 @@ export function createWorkerCalls(
   }
 
   /**
-   * Gives up on a call that has not started because the process is busy with other calls. These have deadlines. If the
-   * call starts before the process reads the `cancel`, it has a deadline too.
+   * Gives up on a call that has not started because the process is busy with other calls. The other calls have
+   * deadlines. This call also gets one if it starts before the process reads the `cancel`.
    */
   function giveUpWaiting(pending: PendingCall): void {
     givenUp.add(pending)
@@ -106,7 +106,7 @@ export function createWorkerCalls(
     /**
      * Handles the end of the process.
      * @param byOthers whether something other than the host killed the process, such as the kernel when memory runs out
-     * @returns the calls that were lost with it and have no result yet
+     * @returns the calls that were lost with the process and have no result yet
      */
     lose(byOthers: boolean): PendingCall[] {
       const open = [...runs.values()]
@@ -125,8 +125,9 @@ export function createWorkerCalls(
 
 /**
  * Whether the only running call is held responsible for the end of its process. A retried call always is, because two
- * processes have now ended during this call. Otherwise, it is not if something other than the host killed the process.
- * An unannounced call may not have begun, so it is responsible only if it made a request that can change something.
+ * processes have now ended during this call. Any other call is not responsible if something other than the host killed
+ * the process. An unannounced call may not have begun, so it is responsible only if it made a request that can change
+ * data.
  */
 function isCulprit({ pending, announced }: Run, byOthers: boolean): boolean {
   return pending.replayed || (!byOthers && (announced || pending.changedSomething))

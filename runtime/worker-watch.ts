@@ -9,7 +9,10 @@ import { DEADLINE_GRACE } from './served-call.ts'
 
 /** If a call uses more CPU time than this, in ms, its process runs at a lower priority from then on. */
 const LONG_CALL = 40
-/** Minimum interval between size checks of an idle process, in ms: a login should not wait for the file system. */
+/**
+ * The minimum interval between size checks of an idle process, in ms. More frequent checks would make logins wait for
+ * the file system.
+ */
 const IDLE_MEASURE = 250
 
 export type WorkerWatchOptions = {
@@ -19,8 +22,8 @@ export type WorkerWatchOptions = {
   readonly running: () => Run | null
   readonly isIdle: () => boolean
   /**
-   * When scripts' top-level code may have started to run before a call arrived, by `performance.now()`. Null if no such
-   * code is running.
+   * When top-level code may have started to run in advance of a call, by `performance.now()`. Null if no such code is
+   * running.
    */
   readonly unsettledSince: () => number | null
   readonly killHung: () => void
@@ -30,7 +33,7 @@ export type WorkerWatchOptions = {
 export type WorkerWatch = Pick<ProcessWatch, 'start' | 'stop' | 'answered' | 'isSilent' | 'ask'> & {
   /** Whether the process uses more memory than is allowed for an idle one. */
   readonly isTooLarge: () => boolean
-  /** Call this when no call is running any more. */
+  /** Call this when the last running call has ended. */
   readonly rest: () => void
 }
 
@@ -43,7 +46,9 @@ export function createWorkerWatch(options: WorkerWatchOptions): WorkerWatch {
   let isSetBack = false
   let lastMeasured = 0
 
-  /** Stop here, not after each call, since another call may follow before the next check. */
+  /**
+   * Checks the process. Stops the watch here, not after each call, since another call may follow before the next check.
+   */
   function look(): void {
     if (isIdle()) {
       watch.stop()

@@ -36,7 +36,7 @@ export interface Worker {
   readonly callsInARow: () => number
   /** @param isSuspect whether one of the solution's processes was killed recently; if so, each call is announced */
   readonly run: (pending: PendingCall, isSuspect: boolean) => void
-  /** Ends the process once it has no calls; immediately if it has none. */
+  /** Ends the process when its last call has ended, or immediately if it has no calls. */
   readonly retire: () => void
   /**
    * Ends the process because the host's memory is used up. The running call fails with `sandbox_busy`; queued calls are
@@ -45,8 +45,8 @@ export interface Worker {
   readonly endForRoom: () => void
   readonly isEndedForRoom: () => boolean
   /**
-   * The last call before the process had to be killed, if its scripts hung or used too much memory while no call was
-   * running. Otherwise null.
+   * If the process was killed because scripts hung or used too much memory while no call was running: the last call
+   * before that. Otherwise null.
    */
   readonly hungAfter: () => PendingCall | null
   readonly kill: () => void
@@ -54,13 +54,15 @@ export interface Worker {
   readonly has: (pending: PendingCall) => boolean
   /** Whether the process was killed or has exited, so that nothing more may be sent to it. */
   readonly isEnding: () => boolean
-  /** Kills the process if it did not respond to the last ping, or grew too large. Called only for idle processes. */
+  /**
+   * Kills the process if it has not responded to the last ping, or has grown too large. Called only for idle processes.
+   */
   readonly checkHeartbeat: () => void
   /** Null unless the process was started for debugging. */
   readonly debug: SandboxProcess['debug']
 }
 
-/** A call that follows another call within this time, in ms, must wait until its context has been created. */
+/** A call that follows another call within this time, in ms, has to wait until its context has been created. */
 const SETTLE_TIME = 2
 /** After this many calls, a process is replaced by a fresh one, in case it leaks memory. */
 const CALLS_SERVED = 20_000
@@ -187,7 +189,7 @@ export function createWorker(
   return created
 }
 
-/** Records how a process is used. The host chooses processes by these facts. */
+/** Records how a process is used. The host uses these facts to choose a process for a call. */
 function createUse() {
   let lastUsed = Date.now()
   let lastEnded = 0
@@ -208,7 +210,7 @@ function createUse() {
   }
 }
 
-/** @param held memory that the ended process used, in MB */
+/** @param held the memory that the terminated process used, in MB */
 function endedForRoom(held: number): string {
   return `the host had used all its memory (RUNTIME_XMX), so it terminated this sandbox process, which used the most: ${held} MB`
 }

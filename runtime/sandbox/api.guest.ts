@@ -18,7 +18,7 @@ type ApiParts = {
   Pick<ReturnType<typeof createLog>, 'log' | 'report'> &
   Pick<ReturnType<typeof createCommands>, 'command' | 'request'>
 
-/** Creates the API that a plugin's guest part gets. */
+/** Creates the API for a plugin's guest part. */
 export function createApi(parts: ApiParts) {
   const { state, hooks, limits, isClient, globals, quotaError, quotaOf, log, report, command, request } = parts
   const { loadStarts, callStarts, entries, offers } = hooks

@@ -15,7 +15,7 @@ import type { CallText } from './types.guest.ts'
  * `queryParams.hasOwnProperty(name)`.
  */
 const everydayNames = ['toString', 'hasOwnProperty', Symbol.toPrimitive] as const
-/** These are methods, because functions of other kinds have a `prototype` object, which the calls would share. */
+/** Define these as methods, because ordinary functions have a `prototype` object, which the calls would share. */
 const { textOfObject, hasData } = {
   textOfObject(): string {
     return '[object Object]'
@@ -27,7 +27,7 @@ const { textOfObject, hasData } = {
 }
 const everydayMethods = [hidden(textOfObject), hidden(hasData), hidden(textOfObject)] as const
 
-/** Prepares the data of a call. The objects in it get no prototype, since a script could have changed the prototype. */
+/** Prepares a call's data. Its objects get no prototype, because a script could have changed the prototype. */
 export function readCall(read: CallText): CallText {
   setPrototypeOf(read.state, null)
   const { args } = read
@@ -42,8 +42,8 @@ export function readCall(read: CallText): CallText {
 }
 
 /**
- * Removes the prototypes of a request's parts, such as its query, and adds a few own methods, as in the request itself.
- * A part may be nested, such as the body.
+ * Removes the prototypes of a request's parts, such as the query or the nested body. Parts that are objects get the
+ * same own methods as the request itself.
  */
 function prepareParts(request: Record<string, unknown>): void {
   const names = keys(request)

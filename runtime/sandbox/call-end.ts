@@ -22,9 +22,9 @@ export type LoadFault = {
 type Limits = Readonly<Record<string, number>>
 
 const MEGABYTE = 1024 ** 2
-/** The part of a stack trace that is searched, in characters. */
+/** The maximum number of characters of a stack trace that are searched. */
 const STACK = 4096
-/** The beginning of the guest wrapper's result if a call succeeded. */
+/** The start of the text that the guest's wrapper returns for a successful call. */
 const RETURNED = '{"ok":true,'
 
 type GuestFailure = {
@@ -47,7 +47,7 @@ export function callText(
   return JSON.stringify({ kind: 'call', args, state, entry, ...rules, ...ofClient })
 }
 
-/** The end of a call as reported by the guest's wrapper. */
+/** Converts the text in which the guest's wrapper reports a call's end. */
 export function endOf(text: string, milliseconds: number, files: ReadonlySet<string>): CallEnd {
   if (text.startsWith(RETURNED)) return { ok: true, json: `${text.slice(0, -1)},"milliseconds":${milliseconds}}` }
   return failedOf(readFailure(text), milliseconds, files)
@@ -68,13 +68,15 @@ function failedOf(message: GuestFailure, milliseconds: number, files: ReadonlySe
   }
 }
 
-/** The error that a form's script threw while it loaded, as reported by the guest's wrapper. */
+/** Converts the text in which the guest's wrapper reports an error that a form's script threw while it loaded. */
 export function reportedFault(text: string, file: string, files: ReadonlySet<string>): LoadFault {
   const { name, message, stack } = readFailure(text)
   return { code: 'script_load', message: `${name}: ${message}`, file, ...findPosition(stack, files) }
 }
 
-/** The guest's wrapper writes JSON. If it cannot be parsed, the call has failed anyway. */
+/**
+ * Parses the JSON that the guest's wrapper returns for a failed call. If it is invalid, the result is a generic error.
+ */
 function readFailure(text: string): GuestFailure {
   try {
     return JSON.parse(text) as GuestFailure
@@ -96,8 +98,8 @@ export function timedOut(name: string, allowed: number, milliseconds: number, wh
 }
 
 /**
- * Returns where isolated-vm interrupted a script. The error has the script's stack, in which the interrupted function
- * is first.
+ * Returns where isolated-vm interrupted a script. The error contains the script's stack, and the interrupted function
+ * is at its top.
  */
 export function cutOffAt(error: unknown, files: ReadonlySet<string>): Position | undefined {
   const stack = error instanceof Error ? error.stack : undefined
@@ -137,8 +139,8 @@ export function isLoadFault(value: unknown): value is LoadFault {
 }
 
 /**
- * The error for top-level code that exceeded its time.
- * @param file the file that was loading; the position may be in another file whose function it called
+ * Returns the error for top-level code that exceeded its time limit.
+ * @param file the file that was loading. The position may be in another file, if this file called a function there
  */
 export function loadTimedOut(limits: Limits, file: string, error: unknown, files: ReadonlySet<string>): LoadFault {
   const position = cutOffAt(error, files)
@@ -148,7 +150,7 @@ export function loadTimedOut(limits: Limits, file: string, error: unknown, files
 
 /**
  * Describes an error that scripts caused. If isolated-vm has appended the position of a syntax error to the message, as
- * in `Unexpected token [globals.js:2:14]`, the result has the position separately.
+ * in `Unexpected token [globals.js:2:14]`, the result contains the position in separate fields.
  */
 export function describeFault(
   error: unknown,

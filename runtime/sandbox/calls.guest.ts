@@ -95,8 +95,8 @@ export function createEnter(parts: CallParts): Enter {
     const result = apply(entry as () => unknown, undefined, message.args)
     if (typeof result !== 'object' || result === null) return conclude(own, result)
     const settled = new SafePromise((resolve) => resolve(result))
-    // The result of `then` is not used. `then` looks up a species constructor, but only on our own Promise, which no
-    // script can change.
+    // Ignore the result of `then`. `then` looks up a species constructor, but only on our own Promise, which scripts
+    // can't change.
     apply(promiseThen, settled, [
       (value: unknown) => done(own, () => conclude(own, value)),
       (error: unknown) => done(own, () => failedText(error)),
@@ -119,7 +119,7 @@ export function createEnter(parts: CallParts): Enter {
     return ''
   }
 
-  /** @param own the number of the call, which may have timed out long ago */
+  /** @param own the call's number. The call may have timed out long ago */
   function done(own: number, makeText: () => string): void {
     if (own !== calls || !state.running) return
     let text: string

@@ -7,7 +7,7 @@ import type { FormDefinition } from '../forms/form-definition.ts'
 import type { UploadFiles } from '../protocol.ts'
 import { type TopLevelFunctions, topLevelFunctions } from './top-level-names.ts'
 
-/** Maximum nesting depth of the JSON: enough for six levels of tabs, each of which takes eight levels of JSON. */
+/** Maximum nesting depth of the JSON: enough for six levels of tabs, each of which needs eight levels of JSON. */
 const MAX_DEPTH = 64
 
 export type CheckedForms = {
@@ -22,7 +22,7 @@ const NO_FUNCTIONS: TopLevelFunctions = { names: [], bound: [] }
 
 /**
  * @param scripts the form scripts without their types
- * @param faulty files that already have an error; missing functions in their forms are not reported
+ * @param faulty the files that already have an error. Functions that are missing in these files are not reported
  */
 export function checkFormFiles(
   files: Pick<UploadFiles, 'forms' | 'formScripts' | 'media' | 'permissions'>,
@@ -60,7 +60,7 @@ export function checkFormFiles(
 }
 
 /**
- * The functions that a form's script declares and that a form can name as handlers.
+ * Returns the functions that a form's script declares and that the form can use as handlers.
  * @returns null if the file has an error
  */
 function functionsOf(

@@ -36,7 +36,7 @@ export interface ClientIsolate {
 
 export type ClientIsolateOptions = ClientScripts & {
   readonly events: IsolateCallsEvents
-  /** Only if the isolate can be debugged: a clock in ms that stops while the isolate is paused. */
+  /** Set only if the isolate can be debugged. A clock in ms that stops while a debugger pauses the isolate. */
   readonly debugClock?: (() => number) | undefined
 }
 

@@ -18,16 +18,16 @@ import type { Sweeper } from './sweeper.ts'
 
 type Compiled = { readonly scripts: readonly Script[]; readonly forms: readonly Script[] }
 
-/** The scripts for an isolate for clients, and the data that the contexts need. */
+/** The scripts that an isolate for clients loads, and the data that its contexts need. */
 export type ClientScripts = {
   readonly isolate: Isolate
   readonly limits: Readonly<Record<string, number>>
   readonly ask: Callback
-  /** In the form that calls.guest.ts reads. */
+  /** The plugins' settings for this solution, as JSON. */
   readonly settings: string
   /** The scripts that each client's context loads, in this order. */
   readonly scripts: readonly SandboxScript[]
-  /** Loaded after `scripts`. */
+  /** The forms' scripts, which are loaded after `scripts`. */
   readonly formScripts: readonly SandboxFormScript[]
   readonly files: ReadonlySet<string>
 }
@@ -40,7 +40,7 @@ export type ClientLoaderOptions = ClientScripts & {
   readonly isDebugged: boolean
 }
 
-/** Creates the contexts for clients, with their solution's scripts. */
+/** Creates clients' contexts and runs the solution's scripts in them. */
 export function createClientLoader(options: ClientLoaderOptions) {
   const { isolate, limits, ask, settings, files, faults, sweeper, now, isDebugged } = options
   const { watched, isLost } = options.calls
@@ -111,7 +111,7 @@ export function createClientLoader(options: ClientLoaderOptions) {
   }
 
   /**
-   * Runs the forms' scripts in order. Each returns a function, which the guest runs to get its result.
+   * Runs the forms' scripts in order. Each returns a function, which the guest calls to get the form's functions.
    * @throws LoadFault
    */
   async function runForms(call: OpenCall, loaded: LoadedClient, forms: readonly Script[], end: number): Promise<void> {

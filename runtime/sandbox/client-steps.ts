@@ -58,7 +58,7 @@ export function createClientSteps({ isolate, limits, files, calls, sweeper, isDe
     return found?.derefInto({ release: true })
   }
 
-  /** Lets the guest continue a call for the call's remaining time. */
+  /** Lets the guest continue a call, for no longer than the call's remaining time. */
   async function step(client: Client, call: OpenCall, args: unknown[]): Promise<void> {
     const { clock } = call
     const timeout = clock.run()

@@ -10,7 +10,7 @@ import { callbackOf, type Loading, type PreparedIsolate } from './isolate.ts'
 
 /** The events of a process's clients; `call` is the id of one of their calls. */
 export type ClientEvents = {
-  /** Called when a call or the opening of a client has begun. */
+  /** Called when a call has begun, or when a client has begun to open. */
   readonly started: (call: number) => void
   readonly log: (call: number, level: LogLevel, message: string, position?: Position) => void
   readonly request: (call: number, request: number, plugin: string, method: string, args: readonly Json[]) => void
@@ -38,7 +38,7 @@ export interface Clients {
  */
 const CLIENTS_PER_ISOLATE = 24
 
-/** @param inspector creates isolates that can be debugged; without it, they can't be */
+/** @param inspector creates isolates that can be debugged; if this is absent, isolates can't be debugged */
 export function createClients(
   prepared: PreparedIsolate,
   solution: SandboxSolution,

@@ -2,7 +2,7 @@ import { defineProperty, deleteProperty, freeze, getOwnPropertyDescriptor, keys,
 
 // Removes built-in globals, and defines the platform's globals.
 
-/** The name of the global where a fresh context keeps its `start` until it is started. */
+/** The name of the global in which a fresh context stores its `start` until it is started. */
 const START = 'solhostStart'
 const unwanted = ['WebAssembly', 'SharedArrayBuffer', 'Atomics', 'WeakRef', 'FinalizationRegistry', START]
 
@@ -15,7 +15,7 @@ export function removeGlobals(): void {
   for (let index = 0; index < unwanted.length; index++) deleteProperty(globalThis, unwanted[index] as string)
 }
 
-/** The static properties of RegExp expose the last match, even if other code ran it. */
+/** RegExp's static properties expose the last match, even if other code ran the regular expression. */
 export function removeRegExpStatics(): void {
   for (const key of ownKeys(RegExp)) {
     const descriptor = getOwnPropertyDescriptor(RegExp, key)

@@ -1,20 +1,21 @@
 /**
- * The API that a plugin's guest part gets. Everything here was captured before any of the solution's scripts ran. A
- * guest part uses only this API and plain syntax, never a prototype's method, because a script may have replaced it.
+ * The API for a plugin's guest part. Its built-in functions were captured before any of the solution's scripts ran. A
+ * guest part uses only this API and plain syntax. It never calls a prototype's method, because a script may have
+ * replaced the method.
  */
 export interface GuestApi<Settings = unknown, State = unknown> {
   /**
    * `start` is called once in each context, before the solution's scripts run. It gets the result of the plugin's
-   * `settings` for the solution's version, or null. Before that, there is no solution, because the global is built once
-   * and then copied into each context.
+   * `settings` for the solution's version, or null. The plugin's global itself is built without a solution, and then
+   * copied into each context.
    */
   onLoad(start: (settings: Settings) => void): void
   /** The data for the current call, from the plugin's `state`. null while the scripts load. */
   state(): State | null
   /**
-   * `start` runs at the beginning of each call, before the entry function. `lastCounted` is true if the commands
-   * of the context's previous call were applied, and for the first call. It is false if the previous call failed, or
-   * was terminated after it had returned.
+   * `start` runs at the beginning of each call, before the entry function. `lastCounted` is true for the first call,
+   * and if the commands of the context's previous call were applied. It is false if the previous call failed, or was
+   * terminated after its entry function had returned.
    */
   onCall(start: (state: State, lastCounted: boolean) => void): void
   /** Defines a function that only the host can call, as `name.method`. Scripts can neither define nor call it. */
@@ -25,16 +26,19 @@ export interface GuestApi<Settings = unknown, State = unknown> {
    */
   beforeReturn(step: () => Promise<void> | null): void
   /**
-   * In calls that return JSON, `read` gets the value that the entry function returned. It returns the JSON text for the
-   * host if the plugin created the value, otherwise null.
+   * In calls that return JSON, `read` is called with the value that the entry function returned. If the plugin created
+   * the value, return its JSON text for the host; otherwise, return null.
    */
   onReturn(read: (value: unknown) => string | null): void
   /**
    * `run` is called for each form script while a client opens. `script` runs the form script and returns its functions
-   * by name. Call it with a function that makes the form the `this` of functions called without a receiver.
+   * by name. Pass `script` a function that sets the form as `this` for functions that are called without a receiver.
    */
   onScript(run: (name: string, script: () => unknown) => void): void
-  /** Offers a function to the guest parts of other plugins, which can't import one another. Scripts do not get it. */
+  /**
+   * Offers a function to the guest parts of other plugins, which can't import one another. Scripts can't access the
+   * function.
+   */
   offer<Name extends keyof Offers>(what: Name, offered: Offers[Name]): void
   /** Returns the function that another guest part offers, or null. */
   offered<Name extends keyof Offers>(what: Name): Offers[Name] | null
@@ -57,7 +61,8 @@ export interface GuestApi<Settings = unknown, State = unknown> {
    */
   defineGlobal(name: string, value: unknown): void
   /**
-   * Creates an error that ends the call with `script_quota` unless the script catches it. `where` starts its message.
+   * Creates an error that ends the call with `script_quota` unless the script catches it. The error's message starts
+   * with `where`.
    */
   quotaError(limit: string, allowed: number, used: unknown, where?: string): Error
   /** Whether `error` was created by `quotaError`. A binding that catches scripts' errors must rethrow these. */
@@ -70,11 +75,14 @@ export interface GuestApi<Settings = unknown, State = unknown> {
   uuid(): string
   /** Whether the context persists across the calls of one client. Otherwise, it serves one call, such as a sign-in. */
   readonly isClient: boolean
-  /** The current limits, by name. The names are those in the reference of limits. */
+  /** The current limits, by the names in the limits reference. */
   readonly limits: Readonly<Record<string, number>>
   /** Creates a list that no script can interfere with. It has no prototype, so use only indexes and length. */
   list<T>(): T[]
-  /** Creates an object without a prototype, for values by name. No script can interfere with it. */
+  /**
+   * Creates an object without a prototype, for use as a map from names to values. Scripts can't affect its lookups by
+   * changing Object.prototype.
+   */
   record<T>(): Record<string, T>
   /** The length of an array passed by a script, read once. @throws TypeError if it is not a number */
   lengthOf(array: readonly unknown[]): number
@@ -102,7 +110,7 @@ export interface DefaultEvent {
   readonly fire: () => boolean
 }
 
-/** Built-in functions, captured before any script ran, with `this` as the first argument. */
+/** Built-in functions, captured before any script ran. A method's receiver is passed as the first argument. */
 export interface SafeBuiltins {
   apply<R>(target: (...args: never[]) => R, receiver: unknown, args: ArrayLike<unknown>): R
   isArray(value: unknown): value is unknown[]
@@ -120,14 +128,14 @@ export interface SafeBuiltins {
   /** Returns the part that the pattern matched, or null. Use a regular expression literal without the flags g and y. */
   match(pattern: RegExp, text: string): string | null
   hasOwn(value: object, key: string): boolean
-  /** Removes the descriptor's prototype, so that no script can add to it. */
+  /** Removes the descriptor's prototype first, so that scripts can't add properties to the descriptor. */
   defineProperty(target: object, key: string, descriptor: PropertyDescriptor): void
   parse(text: string): unknown
   /** Converts a primitive value to JSON. */
   stringify(value: string | number | boolean | null): string
-  /** Turns a list of `api.list` into an ordinary array for scripts. */
+  /** Converts a list that `api.list` created to an ordinary array for scripts. */
   toArray<T>(items: T[]): T[]
-  /** The handler must have no prototype. */
+  /** Creates a Proxy. The handler must have no prototype. */
   proxy<T extends object>(target: T, handler: ProxyHandler<T>): T
   TypeError: TypeErrorConstructor
   RangeError: RangeErrorConstructor

@@ -16,8 +16,8 @@ export type GuestListener<C> = {
 }
 
 /**
- * The only function that each context has; it is `Host` in types.guest.ts. Only the context's trusted part can call it,
- * and passes the context's id.
+ * The only function of the sandbox process that a context can call (`Host` in types.guest.ts). Only the context's
+ * trusted part can call it. The trusted part passes the context's id.
  */
 export type FromGuest = (context: unknown, kind: unknown, text: unknown, key: unknown) => string | null | false
 
@@ -57,7 +57,7 @@ export function createFromGuest<C>({ files, contextOf, log, request, done, ...re
   }
 }
 
-/** Passing these numbers as arguments needs 64 kB of the stack. */
+/** Passing these numbers as arguments needs 64 kB of stack. */
 const LARGE: readonly number[] = Array(8192).fill(0)
 
 /**

@@ -50,10 +50,13 @@ export function createHardenedContexts(
   let lastId = 0
   let realm: Realm | null = null
   let scripts: readonly (Script | null)[] | null = null
-  /** The scripts that are alone, by index; see `isAlone`. */
+  /** The standalone scripts, by index; see `isAlone`. */
   const alone = new Map<number, { readonly script: Script; readonly names: readonly string[] }>()
 
-  /** Node.js loads its random numbers on first use, which fails if a script has exhausted the stack. */
+  /**
+   * Get random digits now. Node.js loads its random generator on first use, which fails if a script has exhausted the
+   * stack.
+   */
   const secret = randomDigits().slice(0, 32)
 
   function currentRealm(): Realm {
@@ -175,7 +178,7 @@ export function createHardenedContexts(
  * one of its properties.
  */
 export function isAlone({ source, scope, realm }: SandboxScript, { builtIn, own, others }: GlobalNames): boolean {
-  // With escapes, the source may contain a name in another spelling.
+  // With an escape sequence, a name may be spelled differently in the source.
   if (scope !== undefined || realm?.readsThis !== false || source.includes('\\u')) return false
   const words = new Set(source.split(/[^\w$]+/))
   if (['globalThis', ...others].some((name) => words.has(name))) return false

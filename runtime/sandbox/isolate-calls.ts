@@ -22,7 +22,7 @@ export const QUEUE_TIME = 10_000
  * since on a busy machine a thread may wait that long for a core.
  */
 const HUNG_AFTER = 1500
-/** How often a running step is checked, in ms. */
+/** The interval in ms at which a running step is checked. */
 const LOOK = 50
 
 export type IsolateCalls = ReturnType<typeof createIsolateCalls>
@@ -64,8 +64,8 @@ export function createIsolateCalls(
   }
 
   /**
-   * Watches work in the isolate until it ends or the isolate is lost.
-   * @param allowed in ms
+   * Watches work in the isolate until the work ends or the isolate is lost.
+   * @param allowed the time limit, in ms
    * @returns the result of the work; null if the isolate is lost, even if `work` never ends
    */
   async function watched<T>(call: OpenCall, allowed: number, work: Promise<T>): Promise<T | null> {

@@ -83,7 +83,7 @@ export async function compileForm(isolate: ivm.Isolate, { file, source, function
   }
 }
 
-/** The syntax error of the file alone; undefined if there is none. */
+/** Returns the syntax error in the file without any wrapper; undefined if there is none. */
 function syntaxError(isolate: ivm.Isolate, file: string, source: string): Promise<unknown> {
   return isolate.compileScript(source, { filename: file }).then(
     (script) => script.release(),
@@ -106,7 +106,7 @@ export function createIsolate(memory: number): ivm.Isolate {
   return new ivm.Isolate({ memoryLimit: inMegabytes(memory) })
 }
 
-/** isolated-vm accepts no value below 8. */
+/** isolated-vm doesn't accept limits below 8 MB. */
 function inMegabytes(bytes: number): number {
   return Math.max(8, Math.round(bytes / MEGABYTE))
 }
@@ -157,11 +157,11 @@ export function compileInRealm(
 }
 
 /**
- * Compiles a script that runs alone as a function for the hardened realm:
- * (builtIns) => (bindings, declare) => run. `declare` gets a function that returns the value of a top-level name.
+ * Compiles a standalone script as a function for the hardened realm: (builtIns) => (bindings, declare) => run.
+ * `declare` gets a function that returns the value of a top-level name.
  *
- * No global object or accessor is created for a call. V8 allocates accessors as long-lived, so they would keep
- * each call's objects in memory until the next full garbage collection.
+ * No global object or accessor is created for a call. V8 allocates accessors as long-lived, so they would keep each
+ * call's objects in memory until the next full garbage collection.
  * @param constants the names that the script may use
  * @param secret as in `compileInRealm`
  */
@@ -192,12 +192,14 @@ function needClosed(isolate: ivm.Isolate, file: string, source: string): void {
   isolate.compileScriptSync(`${STRICT}${source}`, { filename: file, columnOffset: -STRICT.length }).release()
 }
 
-/** The message that passes the object of a script with a scope to the guest. */
+/** Returns the message that is sent to the guest with the object of a script that has a scope. */
 export function scopeText({ name, shared }: ScriptScope): string {
   return JSON.stringify({ kind: 'scope', name, shared })
 }
 
-/** The completion value of a script would cross the boundary, and may be a Proxy, so it is always undefined. */
+/**
+ * Makes a script's completion value undefined. Otherwise, the value would cross the boundary, and it could be a Proxy.
+ */
 function closed(source: string): string {
   return `${source}\n;void 0;`
 }

@@ -31,7 +31,7 @@ export function createKnocker(isolate: Isolate): Knocker {
     try {
       session.dispatchProtocolMessage(`{"id":${last},"method":"Runtime.getIsolateId"}`)
     } catch {
-      // The isolate has ended.
+      // Ignore the error: the isolate has ended.
       stop()
     }
   }

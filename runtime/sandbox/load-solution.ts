@@ -63,7 +63,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
     if (how.ok) setImmediate(() => settle(one.loaded))
   }
 
-  /** Lets the guest continue a call for the call's remaining time. */
+  /** Lets the guest continue a call, for no longer than the call's remaining time. */
   function enter(call: number, text: string, entry: string | null = null): void {
     const one = open.get(call)
     if (one === undefined) return

@@ -99,7 +99,10 @@ export function createLoginContexts(
     }),
   )
   let lastContext = 0
-  /** Scripts that return a function that finds an entry function by name, however it was declared. */
+  /**
+   * By entry function: a script that returns a function. That function finds the entry function, however it was
+   * declared.
+   */
   const finders = new Map<string, Script>()
   const syntaxFaults: LoadFault[] = []
   const scripts = solution.scripts.map(({ file, source, scope }) => {

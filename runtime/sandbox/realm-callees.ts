@@ -9,7 +9,7 @@ const NO_THIS_HERE =
   'in the hardened realm, "this" is undefined if the function is called in this file without an object'
 const ADVICE = 'use a parameter, a variable or "globals"'
 
-/** Finds the uses of `this` and `arguments` in sloppy functions that work differently in strict functions. */
+/** Finds uses of `this` and `arguments` in sloppy functions that would work differently in strict functions. */
 export function findCalleeDifferences(program: Program, scopes: ScopeManager, report: Report): void {
   const constructed = constructedNames(program)
   walk(program, (node, path) => {
@@ -177,7 +177,7 @@ function isGivenAway(block: AnyNode, used: AnyNode): boolean {
   return isFound
 }
 
-/** `shift` for `[].shift.call`. */
+/** Returns the method's name, such as `shift` for `[].shift.call`. */
 function methodOf({ object }: AnyNode): unknown {
   return ((object as AnyNode | undefined)?.property as AnyNode | undefined)?.name
 }

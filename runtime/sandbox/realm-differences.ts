@@ -150,7 +150,9 @@ function reportChange(target: AnyNode, free: ReadonlySet<unknown>, report: Repor
   )
 }
 
-/** `Math.x` for `Math.x` and `globalThis.Math.x`; null if it isn't a path from a global. */
+/**
+ * Returns the path from a global, such as `Math.x` for `Math.x` and `globalThis.Math.x`; null for any other expression.
+ */
 function pathOf(node: AnyNode, free: ReadonlySet<unknown>): string | null {
   const chain = chainOf(node)
   if (chain === null || !free.has(chain.root)) return null

@@ -2,8 +2,8 @@ import { getOwnPropertyDescriptor, getPrototypeOf } from './builtins.guest.ts'
 import { list } from './values.guest.ts'
 
 /**
- * Returns the built-in objects that are not a property of another object, because only syntax or calls create them.
- * Their prototypes and accessors are shared by everything in the context. If one is missing,
+ * Returns the built-in objects that can't be found as a property of another object, because only syntax or calls create
+ * them. Their prototypes and accessors are shared by everything in the context. If one is missing,
  * `test/runtime/realm-intrinsics.parts.test.ts` reports it.
  */
 export function hiddenIntrinsics(): object[] {

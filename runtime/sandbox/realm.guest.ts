@@ -23,10 +23,10 @@ import { createThrown } from './thrown.guest.ts'
 import type { CreateBindings, Enter, FindEntry, Host, Needs } from './types.guest.ts'
 import { list, record } from './values.guest.ts'
 
-/** Runs one script for a call. `declare` gets an object with an accessor for each of its top-level names. */
+/** Runs one script for a call. `declare` gets an object with an accessor for each of the script's top-level names. */
 type RunScript = (globals: object, lexicals: object, declare: (view: object) => void) => () => unknown
 /**
- * Runs a script that is alone: no other script runs with it, and it does not use the global object. `declare` gets a
+ * Runs a standalone script: no other script runs with it, and it does not use the global object. `declare` gets a
  * function that returns the value of a top-level name.
  */
 type RunAlone = (bindings: object, declare: (find: FindName) => void) => () => unknown
@@ -39,10 +39,10 @@ type ScriptFacts = {
   lexicals: string[]
   scope: { name: string; shared: string[]; names: string[] } | null
 }
-/** `find` is null unless the call's script is alone. */
+/** `find` is null unless the call runs a standalone script. */
 type OpenCall = { enter: Enter; globals: object; lexicals: object; find: FindName | null }
 type Ask = (context: number, kind: string, text: string, key?: string) => string | null | false
-/** The only function that the sandbox process calls in the realm. `name`: an entry function. */
+/** The only function that the sandbox process calls in the realm. `name`: the name of an entry function. */
 export type Drive = (
   kind: DriveKind,
   id: number,
@@ -77,7 +77,7 @@ export default function realm(build: (reflect: object) => CreateBindings, option
   const originals = functionsOf(Reflect)
   let createBindings: CreateBindings = () => () => () => ''
   let builtIns = list<readonly [PropertyKey, PropertyDescriptor]>()
-  /** An object with the built-in globals, for the constants of scripts that are alone. */
+  /** An object with the built-in globals, for the constants of standalone scripts. */
   let builtInHolder: object = {}
   /** The global names of each optional plugin. */
   const namesOfPlugins = list<PropertyKey[]>()
@@ -136,7 +136,7 @@ export default function realm(build: (reflect: object) => CreateBindings, option
     }
   }
 
-  /** Runs a script that is alone. @returns like `run` */
+  /** Runs a standalone script. @returns like `run` */
   function runAlone(id: number, index: number): string {
     const { run, needs } = alone[index] as Alone
     const globals = record()

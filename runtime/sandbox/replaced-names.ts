@@ -62,7 +62,7 @@ export function warnOfReplacedNames(scripts: readonly Script[], formScripts: rea
   })
 }
 
-/** For `a.b.c`: `a.b.c`, `a.b`, `a`. */
+/** Returns a path's prefixes, longest first. For `a.b.c`: `a.b.c`, `a.b`, `a`. */
 function prefixesOf(path: string): string[] {
   const parts = path.split('.')
   return parts.map((_, index) => parts.slice(0, parts.length - index).join('.'))

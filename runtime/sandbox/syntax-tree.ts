@@ -3,7 +3,7 @@ import type { Node, Program } from 'acorn'
 /** A node of any kind, with its parts. */
 export type AnyNode = Node & { readonly [part: string]: unknown; readonly type: string }
 
-/** The nodes around a node, from the program to its parent. */
+/** A node's ancestors, from the program to the node's parent. */
 export type Path = readonly AnyNode[]
 
 /** Reports that the code at a node behaves differently in the hardened realm. */
@@ -60,7 +60,10 @@ export function placeOf(node: Node): { line: number; column: number } {
   return { line, column: column + 1 }
 }
 
-/** For `a.b.c`: `a`, and `['b', 'c']`; a computed name that is not a string is null. Null for anything else. */
+/**
+ * Splits a chain of members: `a.b.c` becomes `a` and `['b', 'c']`. A computed name that is not a string becomes null.
+ * Returns null for any other expression.
+ */
 export function chainOf(node: AnyNode): { readonly root: AnyNode; readonly names: readonly (string | null)[] } | null {
   const names: (string | null)[] = []
   let at = node

@@ -10,8 +10,8 @@ export type Host = (
 /** A function that finds an entry function by name, in the scope of the scripts. */
 export type FindEntry = () => unknown
 /**
- * `findEntry` is passed with the first call of each entry function. The entry function that the context was started for
- * does not need it.
+ * `findEntry` is passed only with the first call of each entry function. It is not needed for the entry function that
+ * the context was started for.
  */
 export type Enter = (text: string, findEntry?: FindEntry) => string
 export type Start = (host: Host, context: number, settings: string, findEntry?: FindEntry) => Enter
@@ -33,7 +33,9 @@ export type CallText = {
   entry: string
   args: unknown[]
   state: Record<string, unknown>
-  /** Only in clients: the number of this call, and of the last call that the process accepted as successful. */
+  /**
+   * Only in clients: the number of this call, and the number of the last call that the process accepted as successful.
+   */
   number?: number
   counted?: number
   /**
@@ -64,7 +66,7 @@ export type ContextState = {
   message: CallText
 }
 
-/** The functions that plugins' guest parts register. */
+/** The functions that plugins' guest parts have registered. */
 export type Hooks = {
   readonly loadStarts: ((settings: Record<string, unknown>) => void)[]
   readonly callStarts: ((lastCounted: boolean) => void)[]

@@ -23,10 +23,10 @@ export function isAllowedScheme(scheme: string | null): boolean {
  * Whether a URL that contains values may be shown: http, https, mailto or relative.
  *
  * Chosen here: a URL that starts with `//` points to another origin, which is easy to overlook. It is allowed only if
- * the author wrote both slashes. `ownOrigin` is set for the URLs of script elements. With it, the author must have
- * written the whole origin.
+ * the author wrote both slashes.
  *
  * @param authored the literal text before the first value
+ * @param ownOrigin whether the author must have written the whole origin, as in script elements' URLs
  */
 export function isAllowedAddress(address: string, authored: string, ownOrigin: boolean): boolean {
   const scheme = addressScheme(address)

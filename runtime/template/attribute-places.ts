@@ -13,7 +13,7 @@ const ADDRESSES: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Attributes that contain several URLs, or that change the meaning of other attributes or the content. */
+/** Attributes that contain several URLs, or that change the meaning of the content or of other attributes. */
 const UNCHECKED: ReadonlySet<string> = new Set(
   'srcset imagesrcset ping archive attributionsrc xml:base nonce srcdoc shadowrootmode'.split(' '),
 )

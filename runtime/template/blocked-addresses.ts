@@ -8,8 +8,8 @@ type Rule = { readonly blocks: (address: string) => boolean; readonly advice: st
 const MEDIA = 'put the file into media/ and use its relative URL'
 
 /**
- * Blocks absolute URLs, including those of the server itself. The server's name is not known when a template is
- * written, so the template must use relative URLs for its own files anyway.
+ * Blocks absolute URLs, including those of the server itself. A template's author doesn't know the server's name, so
+ * the template must use relative URLs for its own files anyway.
  */
 const OTHER_ORIGIN: Rule = { blocks: isElsewhere, advice: MEDIA }
 const IMAGE: Rule = { blocks: (address) => isElsewhere(address) && addressScheme(address) !== 'data', advice: MEDIA }
@@ -65,8 +65,8 @@ const LINKS: Readonly<Record<string, Rule>> = {
 const MAY_RUN: ReadonlySet<string> = new Set(['href', 'xlink:href', 'src', 'action', 'formaction', 'data'])
 
 /**
- * Returns why the page's Content-Security-Policy blocks an attribute's URL, and what to do instead; null if it does not
- * block the URL.
+ * Returns why the page's Content-Security-Policy blocks an attribute's URL, and what to do instead; null if the URL is
+ * allowed.
  */
 export function blockedAddress(element: Tree.Element, name: string, value: string): string | null {
   const lower = name.toLowerCase()

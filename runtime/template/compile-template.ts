@@ -9,9 +9,9 @@ import { writeParts } from './write-parts.ts'
  * Compiles a solution's `login.html` into parts that the host only has to fill in. The parts are generated from the
  * tree that a browser would parse. Warnings refer to the file as the author wrote it.
  * @param file the file name in the warnings
- * @returns a null template, with the warning `template_replaced`, if the default page must replace it. This happens if
- * the source cannot be parsed within its limits, or if the form `login_form` or one of the inputs `username` and
- * `password` is missing.
+ * @returns a null template, with the warning `template_replaced`, if the host must show its default page instead. This
+ * happens if the source cannot be parsed within its limits, or if the form `login_form` or one of the inputs `username`
+ * and `password` is missing.
  */
 export function compileTemplate(
   source: string,

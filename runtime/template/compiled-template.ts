@@ -34,10 +34,10 @@ export type KeptSelect = { readonly field: string; readonly options: readonly Op
  * - `script`: the value as `\uXXXX`, in a string literal of a script.
  * - `address`: a whole attribute value, checked as one URL. `ownOrigin`: values must not point to another origin.
  * - `nonce`, `token`, `failed`, `notice`: content from the host.
- * - `keptValue`: the whole ` value="…"`. `otherwise` is null if the author wrote none.
+ * - `keptValue`: the whole ` value="…"`. `otherwise` is null if the author wrote no value.
  * - `keptText`: the content of a textarea.
- * - `checked`: ` checked=""` if the preserved value equals `value`. If no value is preserved, `otherwise` is used,
- *   which is what the author wrote.
+ * - `checked`: ` checked=""` if the preserved value equals `value`. If no value is preserved, the author's choice
+ *   (`otherwise`) is used.
  * - `selected`: like `checked`, but ` selected=""`, for an option of one of the template's `selects`.
  */
 export type Part =

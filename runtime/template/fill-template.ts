@@ -38,8 +38,8 @@ export type TemplateValues = {
 }
 
 /**
- * Returns the page for one request. Takes time proportional to the size of the page and its values. Values beyond two
- * million characters in total are left empty.
+ * Returns the page for one request. The time it needs is proportional to the size of the page and its values. Values
+ * beyond two million characters in total are left empty.
  */
 export function fillTemplate(template: CompiledTemplate, values: TemplateValues): string {
   const look = createLook(values)
@@ -50,7 +50,7 @@ export function fillTemplate(template: CompiledTemplate, values: TemplateValues)
 }
 
 type Look = {
-  /** Values are inserted as they are: a placeholder in a value stays text. */
+  /** Values are not searched for placeholders: a placeholder in a value is shown as text. */
   readonly up: (lookup: Lookup) => string
   /** Returns a field's preserved value; undefined if there is none. */
   readonly kept: (field: string) => string | undefined

@@ -11,7 +11,7 @@ const NEVER_KEPT: ReadonlySet<string> = new Set('password hidden submit button r
  */
 export type KeptField = { readonly field: string; readonly by: 'value' | 'text' | 'checked' | 'option' }
 
-/** @returns null for a field whose value is never preserved. */
+/** Returns how an element shows its preserved value; null if its value is never preserved. */
 export function keptField(element: Tree.Element): KeptField | null {
   const field = attributeValue(element, 'name') ?? ''
   const custom = /^custom_[A-Za-z0-9_.-]{1,64}$/.test(field)

@@ -59,7 +59,9 @@ function listElements(document: Tree.Document): Listed[] {
   return listed
 }
 
-/** Returns the depth of the outermost table around a form, counted as in the walk of `listElements`. */
+/**
+ * Returns the depth of the outermost table around a form, on the same scale as `depth`, which is the form's own depth.
+ */
 function tableDepth(depth: number, form: Tree.Element): number {
   let found = depth
   let at = depth

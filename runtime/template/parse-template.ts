@@ -19,7 +19,10 @@ const MAX_ROUNDS = 4
 const DOCTYPE = '<!DOCTYPE html>'
 
 export type ParsedTemplate = {
-  /** The source as the author wrote it. `shift` is the number of characters added in front, to correct offsets. */
+  /**
+   * The tree of the source as the author wrote it. Subtract `shift` from its offsets: this many characters were added
+   * at the start.
+   */
   readonly authored: Tree.Document
   readonly shift: number
   /**
@@ -70,7 +73,7 @@ function withNoscriptInBody(document: Tree.Document, source: string): Tree.Docum
   return start === undefined ? document : parseBounded(`${source.slice(0, start)}</head><body>${source.slice(start)}`)
 }
 
-/** Scripting is off, so that the content of noscript is markup and its styles get nonces too. */
+/** Turns scripting off, so that a noscript's content is parsed as markup and its styles get nonces too. */
 function parseBounded(source: string): Tree.Document {
   let elements = 0
   let attributes = 0

@@ -66,7 +66,7 @@ export class PlaceWarnings {
     }
   }
 
-  /** Adds one warning for each placeholder in `text`, which is somewhere in the range `span` of the source. */
+  /** Adds a warning for each placeholder in `text`. `span` is the range of the source that contains the text. */
   empty(text: string, span: Span, reason: string): void {
     this.warnFound(findPlaceholders(text), findPlaceholders(text), span, reason)
   }
@@ -76,7 +76,8 @@ export class PlaceWarnings {
   }
 
   /**
-   * Finds each placeholder's position in the source. Searches for them in order, since the parser moves text.
+   * Adds a warning for each placeholder in `emptied`. Searches for the placeholders in order to find their positions in
+   * the source, because the parser moves text.
    */
   private warnFound(
     emptied: readonly FoundPlaceholder[],

@@ -3,7 +3,7 @@ import { findPlaceholders } from './placeholders.ts'
 /** The text of one string literal, or of one section of a template literal between its `${}`; without quotes. */
 export type StringText = { readonly start: number; readonly end: number; readonly kind: 'string' | 'template' }
 
-/** How to read a `/` after the last token; `unsure` if only a full parser could decide. */
+/** Determines how to read a `/` after the last token. `unsure`: only a full parser could decide. */
 type Before = 'operand' | 'operator' | 'unsure'
 
 const BEFORE_REGEX: ReadonlySet<string> = new Set(
@@ -47,7 +47,7 @@ class ScriptReader {
   private readonly placeholderEnds: ReadonlyMap<number, number>
   /** The number of open braces in each open `${` of a template literal. */
   private readonly braces: number[] = []
-  /** For each open parenthesis: how to read a `/` after it is closed. */
+  /** For each open parenthesis: how to read a `/` after the closing one. */
   private readonly parentheses: Before[] = []
   private afterParentheses: Before = 'operand'
   private unsureSlashes = 0

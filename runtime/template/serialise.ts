@@ -30,8 +30,8 @@ export function skipsNewline(element: Tree.Element): boolean {
 }
 
 /**
- * Whether the parser foster-parents this element's text and most of its child elements, which means that it moves them
- * in front of the table.
+ * Whether the parser moves this element's text, and most of its child elements, in front of the table ("foster
+ * parenting").
  */
 export function isTablePart(element: Tree.Element): boolean {
   return element.namespaceURI === html.NS.HTML && TABLE_PARTS.has(element.tagName)
@@ -55,17 +55,16 @@ export interface DocumentWriter {
   /** Called before the end tag. */
   closing(element: Tree.Element): void
   endTag(element: Tree.Element): void
-  /** Called after the end tag and everything else that belongs to the element. */
+  /** Called after the end tag, when everything that belongs to the element has been written. */
   closed(element: Tree.Element): void
 }
 
 type OpenElement = { readonly element: Tree.Element | null; readonly nodes: readonly Tree.ChildNode[]; index: number }
 
 /**
- * Walks a document without recursion, so that deep documents don't exhaust the stack.
- * Two elements are not written in the order of the tree. `plaintext` has no end tag, so nothing follows it. A form
- * directly inside a table is empty in the tree but owns the fields that follow it, so its end tag comes after the
- * table.
+ * Walks a document without recursion, so that deep documents don't exhaust the stack. Two elements are exceptions to
+ * the order of the tree. `plaintext` has no end tag, so nothing follows it. A form directly inside a table is empty in
+ * the tree but owns the fields that follow it, so its end tag comes after the table.
  */
 export function walkDocument(document: Tree.Document, writer: DocumentWriter): void {
   const open: OpenElement[] = [{ element: null, nodes: document.childNodes, index: 0 }]
@@ -112,8 +111,8 @@ export function isEmptyTableForm(element: Tree.Element): boolean {
 }
 
 /**
- * Returns the element name to write. A placeholder in a name is left empty, and the rest must not become another
- * element.
+ * Returns the element name to write. A name that contains a placeholder is replaced, since the rest of the name could
+ * be another element's name.
  */
 export function writtenName(element: Tree.Element): string {
   if (!hasPlaceholder(element.tagName)) return element.tagName
@@ -131,12 +130,12 @@ export function writeDoctype(name: string, publicId: string, systemId: string): 
   return `<!DOCTYPE ${name}${ids}${systemId === '' ? '' : ` ${quote(systemId)}`}>`
 }
 
-/** If an identifier contains a double quote, it was written between single quotes. */
+/** Quotes an identifier. An identifier that contains a double quote was written between single quotes. */
 function quote(id: string): string {
   return id.includes('"') ? `'${id.replaceAll("'", '')}'` : `"${id}"`
 }
 
-/** Writes a document as HTML. `parse` parses it into the same tree, unless no HTML produces that tree. */
+/** Writes a document as HTML. Parsing the HTML returns the same tree, unless no HTML can produce that tree. */
 export function serialiseDocument(document: Tree.Document): string {
   const output: string[] = []
   walkDocument(document, {

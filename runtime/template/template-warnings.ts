@@ -20,7 +20,7 @@ export class TemplateWarnings {
     this.lineStarts = [0, ...Array.from(source.matchAll(/\r\n|\n|\r/g), (match) => match.index + match[0].length)]
   }
 
-  /** @param offset from the parser; null for the file as a whole, which is listed first */
+  /** @param offset the parser's offset; null for a warning about the whole file, which is listed first */
   add(code: WarningCode, message: string, offset: number | null): void {
     const place = offset === null ? {} : this.place(Math.max(0, offset - this.shift))
     this.found.push({ file: this.file, ...place, code, message, offset: offset ?? -1 })
@@ -47,7 +47,10 @@ export class TemplateWarnings {
   }
 }
 
-/** Converts the author's text for a warning: printable characters, on one line, shortened. */
+/**
+ * Quotes the author's text in a warning. Shortens long text, and replaces all characters except printable ASCII with
+ * "?".
+ */
 export function quoteText(text: string): string {
   const printable = text.slice(0, MAX_QUOTED + 1).replace(/[^\x20-\x7e]/g, '?')
   return `"${printable.length > MAX_QUOTED ? `${printable.slice(0, MAX_QUOTED)}…` : printable}"`

@@ -31,7 +31,7 @@ const CODE_ADVICE =
   'in a script, values can be inserted only into string literals, and not right after an escape sequence; put the placeholder in quotes'
 const DATA_ADVICE = 'values cannot be inserted into a script of this type; use type="application/json"'
 
-/** Writes one document as parts and warns about what the author should change. */
+/** Converts a document to parts, and warns about anything that the author should change. */
 export function writeParts(document: Tree.Document, source: string, warnings: TemplateWarnings): CompiledTemplate {
   const writer = new PartsWriter(findLoginForm(document), source, warnings)
   walkDocument(document, writer)
@@ -160,7 +160,10 @@ class PartsWriter implements DocumentWriter {
     this.insertedAttributes(element, kept)
   }
 
-  /** Whether the attribute is omitted, because the host writes it or because it would send the login elsewhere. */
+  /**
+   * Whether the attribute is omitted. The host writes some attributes itself, and others would send the login
+   * elsewhere.
+   */
   private isDropped(element: Tree.Element, name: string, value: string): boolean {
     if (name.includes('%%') && hasPlaceholder(name)) return true
     if (name === 'nonce' && (isScript(element) || isStyle(element))) return true

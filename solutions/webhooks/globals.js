@@ -35,7 +35,7 @@ async function processPush({ data }) {
 }
 
 /**
- * Stores each event only once, because a run is repeated if its host stops before it has finished.
+ * Stores each event only once, because a job's run is repeated if the host stops before the run has finished.
  * @returns whether the event is new
  */
 async function remember(id, kind, text) {

@@ -10,8 +10,8 @@ import { type Attack, allowedEffects, endsOf, readAttacks } from './attacks.ts'
 import { directory } from './directory/host.ts'
 
 // Shared by the test files that run attack scripts. Each file has its own labs. Each script runs next to a normal
-// solution (the neighbour), whose logins must all succeed. A script runs in separate sandbox processes, unless it
-// doesn't affect other logins of its solution version.
+// solution (the neighbour), whose logins must all succeed. Each script has its own sandbox processes, unless it can't
+// affect other logins to its solution version.
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const NEIGHBOUR = `function onSolutionOpen(arg, q) { security.login(q.username, 'n', ['Users']); return JSON.stringify({ n: q.username }) }`
@@ -47,11 +47,11 @@ let lab: ScriptLab
 /** A lab with little memory, for memory attacks that the deadline may also end. */
 let patient: ScriptLab
 /**
- * A lab with a long deadline, for attacks that must not end in a timeout. On a busy machine, attacks can take long,
- * because they run at the lowest priority.
+ * A lab with a long deadline, for attacks that must not end in a timeout. On a busy machine, attacks can take a long
+ * time, because they run at the lowest priority.
  */
 let unhurried: ScriptLab
-/** Like `unhurried`, but with little memory, which memory attacks fill in less CPU time. */
+/** Like `unhurried`, but with little memory, so that memory attacks need less CPU time to fill it. */
 let small: ScriptLab
 let healthy: { readonly asked: number; readonly answered: number }
 let asking: Promise<void>
@@ -110,7 +110,7 @@ function checkTexts({ failure, log, values }: ScriptEnd): void {
   }
 }
 
-/** Checks that nothing continues after a call, neither a loop nor memory use above the limit. */
+/** Checks that no loop keeps running after a call, and that memory use falls below the limit. */
 async function checkQuiet(before: ReadonlySet<number>): Promise<void> {
   const end = performance.now() + QUIET_AFTER
   for (;;) {
@@ -153,8 +153,8 @@ function labOf({ name, expected }: Attack): ScriptLab {
 }
 
 /**
- * All scripts that can share a process, as functions in one script. The hardened realm needs it, because it has no
- * `eval`.
+ * All scripts that can share a process, as functions in one script. The hardened realm needs this script, because it
+ * has no `eval`.
  */
 const SHARED = (() => {
   const functions = ['own', 'scripts'].flatMap((folder) =>

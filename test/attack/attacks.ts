@@ -14,7 +14,7 @@ export type Attack = {
   readonly source: string
   /** The permitted outcomes, from the lines `// expect:`, `// also:`, `// also2:` and so on. */
   readonly expected: readonly string[]
-  /** `// calls: n` runs `n` logins, sequentially. */
+  /** `// calls: n` runs `n` logins, one after another. */
   readonly calls: number
   /** `// together: yes` runs the logins at the same time. */
   readonly together: boolean
@@ -37,7 +37,9 @@ export type Attack = {
 /** Whether this is `npm run long -- attacks`, which runs every script in every place. The usual tests leave some out. */
 export const isEveryAttackRun = process.env.LONG_ATTACKS === 'all'
 
-/** Returns only the first scripts of each kind, such as `cpu-` or `escape-`, because running all of them takes long. */
+/**
+ * Returns only the first scripts of each kind, such as `cpu-` or `escape-`, because running all of them takes too long.
+ */
 export function someOfEachKind(attacks: readonly Attack[], count: number): readonly Attack[] {
   if (isEveryAttackRun) return attacks
   const kinds = Map.groupBy(attacks, ({ name }) => name.split('-')[0])
@@ -101,7 +103,7 @@ export function readClientAttacks(): readonly ClientAttack[] {
   })
 }
 
-/** Describes how the attack ended, with the words that the scripts' first lines use. */
+/** Describes how the attack ended, in the words that the scripts' first lines use. */
 export function endsOf({ failure, values, log }: ScriptEnd): readonly End[] {
   if (failure === null) {
     if (values.escaped === true) return ['escaped']
@@ -120,7 +122,7 @@ export function endsOf({ failure, values, log }: ScriptEnd): readonly End[] {
   return [ends[failure.code]]
 }
 
-/** The effects that the attack's first lines allow for this login. A failed call must have no effects. */
+/** Returns the effects that the attack's first lines allow for this login. A failed call must have no effects. */
 export function allowedEffects(
   { effects }: Attack,
   call: number,

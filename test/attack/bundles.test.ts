@@ -67,7 +67,7 @@ async function read(packed: Uint8Array): Promise<Bundle> {
   return bundle as Bundle
 }
 
-/** Reads a valid bundle with these additional entries. @returns its media */
+/** Reads a valid bundle with these additional entries. @returns the bundle's media files, by name */
 async function mediaWith(...entries: RawEntry[]): Promise<Record<string, string>> {
   return mediaOf(rawZip([MANIFEST, ...entries]))
 }
@@ -182,8 +182,8 @@ test('harmless: names of Object.prototype’s properties are ordinary names', as
 // --- modules that depend on each other --------------------------------------------------------------------------------
 
 /**
- * Returns the modules in reading order, for a solution that lists `first`; `graph` contains the names that each module
- * lists.
+ * Reads a solution that uses the modules in `first`. `graph` contains the modules that each module uses. @returns the
+ * modules' names in the order in which they are loaded
  */
 async function modulesOf(first: readonly string[], graph: Readonly<Record<string, readonly string[]>>) {
   const files: Files = Object.assign(

@@ -79,7 +79,7 @@ async function add(script: string): Promise<string> {
 const kinds = (page: ClientPage) => page.frames.map(({ kind }) => kind)
 const hasError = (page: ClientPage) => page.frames.some((one) => one.kind === 'message' && one.level === 'error')
 
-/** How the attack ended, in the words that the scripts' first lines use. */
+/** Returns how the attack ended, in the words that the scripts' first lines use. */
 function endOf(page: ClientPage): ClientAttack['expected'][number] {
   if (kinds(page).includes('closed')) return 'closed'
   if (kinds(page).includes('reopened')) return 'reopened'

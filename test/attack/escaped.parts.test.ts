@@ -33,7 +33,7 @@ vi.mock('../../runtime/program-file.ts', async (original) => {
   return {
     programFile(main: URL) {
       const built = programFile(main)
-      // The copy is next to the build, so that Node.js finds the packages.
+      // Put the copy next to the build, so that Node.js finds the packages.
       holed = mkdtempSync(join(dirname(dirname(built)), 'holed-'))
       cpSync(dirname(built), holed, { recursive: true })
       const copy = join(holed, basename(built))
@@ -43,12 +43,12 @@ vi.mock('../../runtime/program-file.ts', async (original) => {
   }
 })
 
-/** The folder that contains the copy. */
+/** The folder that contains the changed copy of the build. */
 let holed = ''
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const GUEST = `function onSolutionOpen(arg, queryParams) { console.log(queryParams.code) }`
-/** A folder in place of the platform's folder. */
+/** A test folder that replaces the platform's data folder. */
 const home = mkdtempSync(join(tmpdir(), 'solhost-escaped-'))
 const WRITTEN = join(home, 'written')
 const OF_THE_HOST = `of the host ${Math.random()}`
@@ -100,7 +100,7 @@ async function outcomeOf(code: string, process = sandbox): Promise<string> {
   return message?.kind === 'log' ? message.message : 'the process has ended'
 }
 
-/** Whether the text is in the process's writable memory: heaps, stacks, native memory. */
+/** Returns whether the process's writable memory (heaps, stacks, native memory) contains the text. */
 function isInMemory(text: string): boolean {
   const maps = readFileSync(`/proc/${sandbox.pid}/maps`, 'utf8').matchAll(/^([0-9a-f]+)-([0-9a-f]+) rw/gm)
   const memory = openSync(`/proc/${sandbox.pid}/mem`, 'r')

@@ -8,7 +8,7 @@ useLabs('hardened')
 
 /**
  * Scripts that stay in one built-in function, so that only terminating their process stops them. The realm makes no
- * difference to that, so these run here only in `npm run long -- attacks`.
+ * difference to these scripts, so they run here only in `npm run long -- attacks`.
  */
 const NATIVE = [
   'cpu-array-fill-proxy-length.js',

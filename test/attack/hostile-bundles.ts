@@ -31,7 +31,7 @@ const SOUND = manifestText({ authenticator: 'NONE' })
 export const MANIFEST: RawEntry = { name: 'solution.json', content: SOUND }
 const FILE = 'media/a.txt'
 
-/** A full list of errors: a hundred errors, and one entry with the number of those that are not listed. */
+/** Returns the codes of a full list of errors: a hundred errors, and an entry for the errors that are not listed. */
 function hundred(...codes: readonly [...FaultCode[], FaultCode]): readonly FaultCode[] {
   const last = codes.at(-1) as FaultCode
   return [...codes, ...Array<FaultCode>(100 - codes.length).fill(last), 'more_faults']

@@ -49,7 +49,7 @@ async function checkServed(): Promise<void> {
   expect(filesOfHost()).toEqual(files)
 }
 
-/** Checks the same, and also that the version's scripts run and that it is the only version. */
+/** Does the checks of `checkServed`. Also checks that the version's scripts run, and that it is the only version. */
 async function checkUntouched(): Promise<void> {
   await checkServed()
   expect((await page()).status).toBe(200)
@@ -230,7 +230,7 @@ test('messages, forms and permissions named like properties of Object.prototype 
   expect(polluted).toEqual([null, null, []])
 })
 
-/** The text that a script gets for a key without a translation. */
+/** Returns the text that a script gets for a key without a translation. */
 function absentText(key: string): string {
   return `!${key}!`
 }

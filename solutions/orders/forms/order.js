@@ -1,6 +1,6 @@
 const FIELDS = ['customer', 'mail', 'ordered', 'amount', 'status', 'notes']
 
-// Variables of a form's script belong to this form, and keep their values while the client is open.
+// A variable in a form's script belongs to that form, and keeps its value while the client is open.
 let order = null
 
 /** Called by other forms: `forms.order.edit(id)`. @param id null for a new order */
@@ -8,8 +8,8 @@ async function edit(id) {
   await fill(id === null ? newOrder() : await readOrder(id))
   showMessage(forms.order, '')
   forms.order.elements.pages.value = 'general'
-  // Users without the permission Edit see the same form, read-only. The button Save has the permission in its
-  // definition.
+  // Users without the permission Edit see the same form, read-only. The Save button's definition requires the
+  // permission.
   forms.order.elements.fields.enabled = security.hasPermission('Edit')
   application.showForm('order')
 }

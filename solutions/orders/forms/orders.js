@@ -1,4 +1,4 @@
-/** Loads the orders each time, because they may have been changed by other users or in the other form. */
+/** Loads the orders each time the form is shown, because they may have changed in the meantime. */
 async function onShow(firstShow, event) {
   await load()
 }
@@ -16,7 +16,7 @@ async function load() {
   })
   const sum = found.reduce((total, { amount }) => total + amount, 0)
   list.label = i18n.getI18NMessage('orders.totals', [found.length, money(sum)])
-  // Deselect rows that are no longer in the list.
+  // Update the buttons, because rows that are no longer in the list are not selected any more.
   select(list.selected)
 }
 
@@ -34,7 +34,7 @@ function openSelected() {
   return openOrder(forms.orders.elements.list.selected[0])
 }
 
-/** `edit` is a function of the other form's script. */
+/** `edit` is a function in the script of the form `order`. */
 function openOrder(id) {
   return forms.order.edit(id)
 }

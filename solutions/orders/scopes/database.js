@@ -13,12 +13,12 @@ const createTrigger = (when) => `CREATE TRIGGER IF NOT EXISTS history_after_${wh
   INSERT INTO history (order_id, changed_by, status, amount) VALUES (NEW.id, NEW.changed_by, NEW.status, NEW.amount);
 END`
 
-// Ids are reused, so delete the history of a removed order.
+// Ids are reused, so delete a removed order's history.
 const FORGET_HISTORY = `CREATE TRIGGER IF NOT EXISTS history_after_DELETE AFTER DELETE ON orders BEGIN
   DELETE FROM history WHERE order_id = OLD.id;
 END`
 
-// This is one statement, so that the table is filled only once, even if two users open the solution at the same time.
+// Use a single statement, so that the table is filled only once even if two users open the solution at the same time.
 const FILL = `INSERT INTO orders (customer, mail, ordered, amount, status, notes, changed_by)
   SELECT value ->> 'customer', value ->> 'mail', value ->> 'ordered', value ->> 'amount', value ->> 'status',
     value ->> 'notes', 'sample' FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM orders)`
@@ -82,7 +82,7 @@ function setShipped(id) {
   )
 }
 
-/** @returns the orders that still existed */
+/** @returns the orders that were removed; orders that no longer existed are not included */
 function removeOrders(ids) {
   return query('DELETE FROM orders WHERE id IN (SELECT value FROM json_each(?)) RETURNING id', [JSON.stringify(ids)])
 }

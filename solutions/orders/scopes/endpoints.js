@@ -32,7 +32,10 @@ async function getReport() {
   })
 }
 
-/** Escapes a value for CSV. A spreadsheet would evaluate text that looks like a formula, so such text gets a quote. */
+/**
+ * Escapes a value for CSV. A spreadsheet would evaluate text that looks like a formula, so such text is prefixed with
+ * an apostrophe.
+ */
 function cell(value) {
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value)
   return `"${text.replaceAll('"', '""')}"`

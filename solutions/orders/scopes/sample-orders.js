@@ -18,7 +18,10 @@ const CUSTOMERS = [
 
 const NOTES = ['', 'Deliver in the morning.', '', '', 'Invoice to the head office.', '', 'Call before delivery.']
 
-/** Returns the same 60 orders each time, over four months. The oldest are shipped, the newest are not approved yet. */
+/**
+ * Returns the same 60 orders each time. Their dates span four months. The oldest are shipped; the newest are not
+ * approved yet.
+ */
 function sampleOrders() {
   const first = Date.UTC(2026, 7, 3)
   return Array.from({ length: 60 }, (_, index) => {

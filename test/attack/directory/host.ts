@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Call, command, type Plugin, request } from '../../../runtime/plugin.ts'
 import { z } from '../../../runtime/zod.ts'
 
-/** How long a lookup of the name `slow` takes, in ms. */
+/** The time that a lookup of the name `slow` takes, in ms. */
 const SLOW = 100
 
 /**

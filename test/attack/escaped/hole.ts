@@ -7,7 +7,9 @@ export const ESCAPE = '!escape '
 
 const TOLD = 'log: (id, level, line, position) =>'
 
-/** @param source the source code of main.cjs, which is built from runtime/sandbox/main.ts */
+/**
+ * Adds the hole to a program. @param source the source code of main.cjs, which is built from runtime/sandbox/main.ts
+ */
 export function withHole(source: string): string {
   if (source.split(TOLD).length !== 2) throw new TypeError('runtime/sandbox/main.ts has changed: find the hole a place')
   return `${source.replace(TOLD, `${TOLD} runEscaped(id, line) || `)}

@@ -1,7 +1,7 @@
 // expect: contained
 // effects: {"login":{"username":"guest","uid":"5","permissions":["Users"]},"tenant":["t"]}
 // shared: yes
-// why: the array of listener results and the list of permissions are copies: changing them has no effect inside
+// why: the array of listener results and the list of permissions are copies: the platform ignores changes to them
 function onSolutionOpen(arg, queryParams) {
   var given = ['Users'], tenant = ['t'];
   security.login('guest', '5', given); security.setTenantValue(tenant); given.push('Administrators'); given[0] = 'Root'; tenant[0] = 'other';

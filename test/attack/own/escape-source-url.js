@@ -1,5 +1,5 @@
 // expect: contained
-// why: code named like a trusted file, or a file of the host, is neither trusted nor reported as that file
+// why: code that is named like a trusted file or a host file is neither trusted nor reported as that file
 function onSolutionOpen(arg, queryParams) {
   var names = ['solhost:guest', 'file:///etc/passwd', 'solhost:host', 'modules/other/globals.js'], same = [];
   names.forEach(function (n) {

@@ -1,6 +1,6 @@
 // expect: contained
 // calls: 3
-// why: built-ins that one login changed must be restored for the next, or it could read the next login's password
+// why: built-ins that one login changed must be restored for the next one, whose password they could read otherwise
 var found = ['taken', 'then2', 'seen'].filter(function (k) { return k in Object.prototype || k in Promise.prototype || k in globalThis; });
 function onSolutionOpen(arg, queryParams) {
   var before = found.concat(String(JSON.parse).indexOf('native') < 0 ? 'parse' : [], Object.prototype.taken || []);

@@ -49,9 +49,9 @@ function getOAuthConfig(queryParams) {
  * verified the claims in `last_login`. Known users are signed in; everyone else gets an error page.
  *
  * The email address alone is not enough to identify a user:
- * - Two providers can send the same email address, but only one of them is responsible for its owner. An account at
- *   `south` with an address of `north` must not sign in to `north`. So the provider (`iss`) determines the tenant,
- *   never the URL parameter, which anyone can change.
+ * - Two providers can send the same email address, but only one of them is the authority for that address. An account
+ *   at `south` with a `north` address must not sign in to `north`. The provider (`iss`) therefore determines the
+ *   tenant, never the URL parameter, which anyone can change.
  * - Some providers let users enter any email address. Accept only verified ones (`email_verified`).
  * - An email address can be reassigned to another person. If that matters, store `iss` and `sub` when the user first
  *   signs in with their email address, and use these two to find the user from then on. They never change for an

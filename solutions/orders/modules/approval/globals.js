@@ -1,6 +1,6 @@
 const APPROVAL_LIMIT = 10000
 
-/** Called once by the solution that uses this module. @param form with the elements `status` and `amount` */
+/** Called once by the solution that uses this module. @param form must have the elements `status` and `amount` */
 function requireApproval(form) {
   eventsManager.addEventListener(EventType.orderApproving, mayBeApproved)
   // With the form as context, the listener is called only for changes in this form.

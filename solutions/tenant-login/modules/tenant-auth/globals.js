@@ -39,12 +39,12 @@ function onSolutionOpen(arg, queryParams) {
   i18n.setLocale(tenant.locale[0], tenant.locale[1])
 }
 
-/** A remembered browser's last sign-in is passed here. Accept it for seven days and only for the same user. */
+/** `last` is a remembered browser's last sign-in. It is accepted for seven days, and only for the same user. */
 function isRecent(last, user) {
   return last.uid === user.uid && Date.now() - last.last_login <= SEVEN_DAYS
 }
 
-/** The page shows the text of the key at %%errorMessage%%. */
+/** The page shows the key's text in place of %%errorMessage%%. */
 function refuse(key) {
   return JSON.stringify({ errorMessage: `i18n:${key}` })
 }
