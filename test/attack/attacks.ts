@@ -14,7 +14,7 @@ export type Attack = {
   readonly source: string
   /** The permitted outcomes, from the lines `// expect:`, `// also:`, `// also2:` and so on. */
   readonly expected: readonly string[]
-  /** `// calls: n` runs `n` logins, one after another. */
+  /** `// calls: n` runs `n` logins, in order. */
   readonly calls: number
   /** `// together: yes` runs the logins at the same time. */
   readonly together: boolean
