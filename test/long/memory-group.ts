@@ -4,11 +4,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 /** A cgroup with a memory limit, for one run. Sizes are in bytes. */
 export type LimitedGroup = {
-  /** A command that joins the cgroup and then executes the command after it. */
+  /** Command-line prefix: runs the command that follows it inside the cgroup. */
   readonly joining: readonly string[]
-  /** The peak memory usage, including cache. */
+  /** The cgroup's peak memory usage, including the page cache. */
   readonly most: () => number
-  /** The number of processes in the cgroup that the kernel has killed. */
+  /** How many processes in the cgroup the kernel has killed. */
   readonly killed: () => number
   readonly remove: () => Promise<void>
 }
@@ -24,7 +24,7 @@ const PLACES = [
 ] as const
 
 /**
- * Creates a cgroup of version 2 or 1, whichever controls memory on this machine.
+ * Creates a cgroup with a memory limit. Uses cgroup v2 or v1, whichever controls memory on this machine.
  * @returns null if this user may not create one
  */
 export function makeGroup(limit: number): LimitedGroup | null {
@@ -36,7 +36,7 @@ export function makeGroup(limit: number): LimitedGroup | null {
       continue
     }
     try {
-      // If the folder is not a cgroup, this file does not exist, and must not be created.
+      // In a folder that is not a cgroup, the limit's file doesn't exist and must not be created.
       if (existsSync(join(group, place.limit))) {
         writeFileSync(join(group, place.limit), String(limit))
         return groupAt(group, place)
@@ -61,7 +61,7 @@ function groupAt(group: string, { most, events }: (typeof PLACES)[number]): Limi
           rmdirSync(group)
           return
         } catch {
-          // Retries, because the remaining processes may take a moment to exit.
+          // Retries the removal, because the last processes may take a moment to exit.
           await wait(100)
         }
       }

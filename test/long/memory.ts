@@ -13,7 +13,7 @@ import { percentile, type Rows } from './report.ts'
 
 const MAXIMUM = Number(process.env.LONG_MAXIMUM ?? 512)
 const SECONDS = Number(process.env.LONG_SECONDS ?? 60)
-/** The number of each kind of login: quick logins, and logins that hold 48 MB for half a second. */
+/** The number of quick logins, and of greedy logins, which use 48 MB for half a second. */
 const QUICK = 28
 const GREEDY = 12
 const PEOPLE = 16
@@ -21,8 +21,8 @@ const UPLOADERS = 3
 /** The size of an incompressible file, in bytes. The host unpacks a bundle of this size in memory. */
 const MEDIA = 6 * 1024 ** 2
 /**
- * The interval at which the total is measured, and how long it may exceed the maximum, in ms. Near the maximum, the
- * host checks every 50 ms.
+ * The interval between measurements of the total memory, and how long the total may exceed the maximum, in ms. Near the
+ * maximum, the host itself checks every 50 ms.
  */
 const LOOK_EVERY = 25
 const LONGEST_ABOVE = 250
@@ -40,7 +40,7 @@ const SCRIPTS = {
 }`,
 } as const
 
-/** Generous limits on time and isolates, so that only the total memory can cause failures. */
+/** Generous time limits and isolate sizes. Only the limit on total memory can cause failures. */
 const PATIENT = {
   LOAD_TIME: '20s',
   CALL_TIME: '20s',
@@ -53,8 +53,9 @@ type Login = LoginEnd & { readonly solution: string }
 type Uploaded = { readonly status: number; readonly retryAfter: string | undefined }
 
 /**
- * Requests more work of all kinds than fits into memory. The host must reject it with 503 and Retry-After, stay below
- * RUNTIME_XMX in total, not crash, and work normally afterwards. Then repeats the test with only a cgroup limit.
+ * Sends more requests of all kinds than the memory allows. The host must reject the excess with 503 and Retry-After,
+ * and keep its total memory below RUNTIME_XMX. It must not crash, and must work normally afterwards. Then repeats the
+ * test with a cgroup limit in place of RUNTIME_XMX.
  */
 export async function memory(rows: Rows): Promise<void> {
   await loaded(rows, 'RUNTIME_XMX', { RUNTIME_XMX: `${MAXIMUM}m` }, null)
@@ -196,7 +197,8 @@ function watch(host: number) {
   let looks = 0
   const hostSizes: number[] = []
   const timer = setInterval(() => {
-    // For a few milliseconds, a process that is just starting shares the host's memory and has the host's name.
+    // Skip a process that is just starting. For a few milliseconds, it shares the host's memory and has the host's
+    // name.
     const pids = [host, ...childrenOf(host).filter(isSandboxProcess)]
     hostSizes.push(residentSize(host) / MEGABYTE)
     const all = pids.map(memoryOf)

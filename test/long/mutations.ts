@@ -8,16 +8,16 @@ import type { Rows } from './report.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 type Mutation = {
-  /** The bug, as a user would notice it. */
+  /** How a user would notice the bug. */
   readonly fault: string
   readonly file: string
   readonly from: string
   readonly to: string
-  /** The test of `npm run test:all` that must find the bug if `npm test` does not. */
+  /** A test that runs only in `npm run test:all`. It must find the bug if `npm test` doesn't. */
   readonly otherwise?: string
 }
 
-/** Bugs in all areas. At least one test must find each of them. */
+/** Deliberate bugs in all areas of the code. At least one test must find each bug. */
 export const MUTATIONS: readonly Mutation[] = [
   {
     fault: 'an ID token with the nonce of another sign-in is accepted',
@@ -208,10 +208,10 @@ export const MUTATIONS: readonly Mutation[] = [
   },
 ]
 
-/** The minimum number of mutations that `npm test` alone must find. */
+/** The number of mutations that `npm test` must find without the other tests. */
 const BY_NPM_TEST = 20
 
-/** Applies each mutation to a copy of the repository and runs the tests until one fails. */
+/** Applies each mutation to a copy of the repository. For each one, runs the tests until one fails. */
 export async function mutations(rows: Rows): Promise<void> {
   const copy = mkdtempSync(join(tmpdir(), 'solhost-mutations-'))
   try {
@@ -255,8 +255,8 @@ function findFault(copy: string, { fault, file, from, to, otherwise }: Mutation)
 }
 
 /**
- * Returns the first test that fails. With 'related' and a file, it runs only the tests that import the file. No other
- * test can be affected.
+ * Runs tests until one fails, and returns its name, or null if all pass. The options 'related' and a file select the
+ * tests that import the file. A bug in that file can't affect other tests.
  */
 function failedTest(copy: string, options: readonly string[]): string | null {
   const report = join(copy, 'mutation-report.json')
@@ -264,7 +264,7 @@ function failedTest(copy: string, options: readonly string[]): string | null {
   run('node', [...vitest, `--outputFile.json=${report}`, ...options], copy)
   const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as Report
   rmSync(report)
-  // Test files that did not start after the first failure also count as failed, and are listed last.
+  // The report also lists test files as failed that didn't run because of the first failure. They are at the end.
   const failed = testResults.flatMap(({ assertionResults }) => assertionResults.filter(isFailed))[0]
   return failed?.fullName ?? testResults.find(isFailed)?.name ?? null
 }

@@ -8,13 +8,13 @@ import type { Rows } from './report.ts'
 
 const ROUNDS = Number(process.env.LONG_ROUNDS ?? 20)
 const SEED = Number(process.env.LONG_SEED ?? 47)
-/** Maximum times in ms: for a page while the database is down, and for the host to recover. */
+/** The maximum response time of a page while the database is down, and the host's maximum recovery time, in ms. */
 const LONGEST_ANSWER = 6000
 const LONGEST_RECOVERY = 10_000
 
 /**
- * Repeatedly kills the host, and its database servers, while users sign in and are created. No confirmed data may be
- * lost, and while the database is down all users must get a message.
+ * Repeatedly kills the host and its database servers while users sign in and an admin creates users. No confirmed data
+ * may be lost. While the database is down, users who sign in must get an error message.
  */
 export async function outage(rows: Rows): Promise<void> {
   const random = seededRandom(SEED)

@@ -5,7 +5,7 @@ import { SANDBOX_MAIN } from '../../runtime/sandbox-process.ts'
 
 const MEGABYTE = 1024 ** 2
 
-/** The child processes of a process, including zombies. A host's children are all sandbox processes. */
+/** The ids of a process's children, including zombies. All children of a host are sandbox processes. */
 export function childrenOf(parent: number): number[] {
   return allProcesses().filter((pid) => parentOf(pid) === parent)
 }
@@ -24,17 +24,17 @@ function allProcesses(): number[] {
 }
 
 function parentOf(pid: number): number | null {
-  // The program name, in parentheses, may contain spaces.
+  // Skip the program name, which is in parentheses and may contain spaces.
   const afterName = read(`/proc/${pid}/stat`).split(') ').at(-1)
   return afterName === undefined ? null : Number(afterName.split(' ')[1])
 }
 
-/** Whether this pid is still a running sandbox process. Pids are reused. */
+/** Whether the process with this pid is a sandbox process. The system may have reused the pid for another program. */
 export function isSandboxProcess(pid: number): boolean {
   return read(`/proc/${pid}/cmdline`).includes(programFile(SANDBOX_MAIN))
 }
 
-/** The private memory of a process, in MB. Unlike the total size, it does not depend on other processes. */
+/** A process's private memory in MB. It excludes memory shared with other processes, unlike the resident size. */
 export function ownMemory(pid: number): number {
   return memoryOf(pid).own / MEGABYTE
 }
@@ -43,22 +43,25 @@ export function openFiles(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length
 }
 
-/** The sum of the proportional sizes (PSS) of a host and its sandbox processes, in MB. Takes some ms per process. */
+/**
+ * The sum of the proportional set sizes (PSS) of a host and its sandbox processes, in MB. Reading a PSS takes several
+ * ms.
+ */
 export function sumOfSizes(host: number): number {
   return [host, ...childrenOf(host)].reduce((sum, pid) => sum + proportionalSize(pid), 0) / MEGABYTE
 }
 
-/** An upper bound of `sumOfSizes`: private memory plus the largest shared part, as `memoryOf` explains. */
+/** An upper bound for `sumOfSizes`: all private memory plus the largest shared part. `memoryOf` explains why. */
 function sumOfMemory(host: number): number {
   const all = [host, ...childrenOf(host)].map(memoryOf)
   return (all.reduce((sum, { own }) => sum + own, 0) + Math.max(...all.map(({ shared }) => shared))) / MEGABYTE
 }
 
 const LOOK_EVERY = 200
-/** The proportional sizes are summed only once per this many measurements, since that takes a long time. */
+/** Every Nth measurement also sums the proportional set sizes, which takes much longer. */
 const SIZES_EVERY = 10
 
-/** Measures the total memory of a host and its sandbox processes, in MB, while the host is running. */
+/** Repeatedly measures the total memory of a host and its sandbox processes, in MB, until `stop` is called. */
 export function watchMemory(host: number) {
   const sums: number[] = []
   const sizes: number[] = []

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, platform } from 'node:os'
 
-/** One line of the table. `holds` is whether the requirement is met; null if the value is only informational. */
+/** One row of the results table. `holds` is true if the requirement is met, and null if there is no requirement. */
 export type Row = {
   readonly what: string
   readonly must: string
@@ -9,12 +9,12 @@ export type Row = {
   readonly holds: boolean | null
 }
 
-/** The table of results of a long run. */
+/** A long run's results. */
 export type Report = { readonly name: string; readonly seconds: number; readonly rows: readonly Row[] }
 
 export type Rows = ReturnType<typeof createRows>
 
-/** Collects the lines of one run, in order. */
+/** Collects one run's table rows, in order. */
 export function createRows() {
   const rows: Row[] = []
   return {
@@ -51,7 +51,7 @@ export function writeJson(file: string, reports: readonly Report[]): void {
   writeFileSync(file, `${JSON.stringify({ machine: machine(), date: new Date().toISOString(), reports }, null, 2)}\n`)
 }
 
-/** Returns a percentile of these values, such as the median for 50. */
+/** Returns a percentile of the values: for example, a percentage of 50 returns the median. */
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN

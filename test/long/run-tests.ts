@@ -12,7 +12,7 @@ export type TestReport = { readonly numTotalTests: number; readonly numFailedTes
 /**
  * Runs test files in a separate process and prints what the test runner prints.
  * @param paths by default, all tests
- * @returns the process's id, undefined if it did not start, and its report when it has ended
+ * @returns the process's id (undefined if the process didn't start), and a promise for the report
  */
 export function runTests(
   paths: readonly string[],

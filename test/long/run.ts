@@ -1,6 +1,7 @@
-// Runs checks that take too long for the tests: `npm run long -- chaos`, or all of them without a name. Each check
-// prints its requirements, and fails if one is not met. Some checks have variants, such as `-- center-load postgresql`,
-// or write to a folder, such as `-- first-hour ./pictures`. LONG_JSON is the path of a file for the results.
+// Runs checks that take too long for the normal tests. `npm run long -- chaos` runs one check; without a name, all
+// checks run. Each check prints its requirements, and fails if one is not met. Some checks have variants, such as `--
+// center-load postgresql`. Some write files to a folder, such as `-- first-hour ./pictures`. LONG_JSON is the path of a
+// file for the results.
 import { attacks } from './attacks.ts'
 import { centerLoad } from './center-load.ts'
 import { chaos } from './chaos.ts'
@@ -77,7 +78,10 @@ for (const name of asked.length === 0 ? Object.keys(RUNS) : asked) {
 if (process.env.LONG_JSON) writeJson(process.env.LONG_JSON, reports)
 process.exit(allHolds ? 0 : 1)
 
-/** The name of a variant applies to the run before it. A path is the folder for the files that runs write. */
+/**
+ * Parses the command line. A variant's name follows the run's name. An argument with a slash is the folder for the
+ * runs' files.
+ */
 function readWords(words: readonly string[]): {
   readonly names: readonly string[]
   readonly folder: string | undefined

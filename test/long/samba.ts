@@ -12,10 +12,13 @@ import type { Rows } from './report.ts'
 const ADMIN = 'secret-of-admin'
 const SEARCHER = 'Searcher-with-few-rights-7'
 const passwordOf = (name: string) => `Green-tractors-of-${name}-8`
-/** The number of sign-ins over StartTLS. Each one opens and closes a connection. */
+/** The number of sequential sign-ins. Each one opens and closes a connection to the directory. */
 const MANY = Number(process.env.LONG_SIGN_INS ?? 100)
 
-/** Anna is in a mapped group, Bram in a group within it, and Dora in none. */
+/**
+ * Adds three users. Anna is in a group with mapped permissions, Bram is in a group nested in it, and Dora is in no
+ * group.
+ */
 function addPeople({ tool }: Pick<Samba, 'tool'>): void {
   const addUser = (name: string, password: string, ...more: string[]) => tool('user', 'create', name, password, ...more)
   addUser('searcher', SEARCHER)
@@ -25,7 +28,7 @@ function addPeople({ tool }: Pick<Samba, 'tool'>): void {
   tool('group', 'addmembers', 'North', 'bram')
 }
 
-/** Signs in people from a real Active Directory (Samba), over ldaps and StartTLS. */
+/** Signs in users from an Active Directory domain, run by Samba, over ldaps and StartTLS. */
 export async function samba(rows: Rows): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), 'solhost-samba-host-'))
   const domain = await startSamba(addPeople)
@@ -112,7 +115,10 @@ async function checkSignIns(host: Reached, domain: Samba, scheme: 'ldaps' | 'lda
   rows.tell(`${how}: time of one, ms`, (performance.now() - start) / MANY)
 }
 
-/** The address in the URL is not in the certificate, because a proxy on loopback forwards to the domain controller. */
+/**
+ * Checks that a certificate for a different address is rejected. The URL contains a loopback proxy's address, but the
+ * certificate is for the domain controller.
+ */
 async function checkCertificate(host: Reached, domain: Samba, rows: Rows): Promise<void> {
   const proxy = createServer((socket) => {
     const other = connect({ host: domain.address, port: 636 })

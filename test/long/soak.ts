@@ -9,7 +9,7 @@ const MINUTES = Number(process.env.SOAK_MINUTES ?? 30)
 const LOGINS_PER_SECOND = 20
 const SOLUTIONS = 20
 const MAXIMUM = 1024
-/** The maximum ratio of memory use in the last third of the run to the second third. */
+/** The maximum of memory use in the run's last third divided by memory use in its second third. */
 const MOST_GROWTH = 1.05
 /** The interval between measurements, in ms. Each measurement blocks for 4 ms per process. */
 const LOOK_EVERY = 2000
@@ -21,7 +21,7 @@ const WINDOWS = 10
 const MEGABYTE = 1024 ** 2
 
 const QUIET = "function onSolutionOpen(arg, q) { security.login(q.username, 'u', ['Users']) }"
-/** A script that uses more and more memory until its process is terminated. */
+/** A script that allocates memory until the host terminates its process. */
 const CRASHING = `function onSolutionOpen(arg, q) {
   const held = []
   for (;;) held.push(new Array(100000).fill(q.username))
@@ -29,7 +29,10 @@ const CRASHING = `function onSolutionOpen(arg, q) {
 const CRASHING_NAME = 'crashing'
 
 type Login = LoginEnd & { readonly solution: string; readonly at: number }
-/** One measurement: sizes in MB, the host's open files, and the average per sandbox process. */
+/**
+ * One measurement. Sizes are in MB. `files` is the host's number of open files; `sandboxFiles` is the average per
+ * sandbox process.
+ */
 type Look = {
   readonly at: number
   readonly host: number
@@ -40,8 +43,8 @@ type Look = {
 }
 
 /**
- * Signs users in for a long time, while one solution's scripts repeatedly crash their process. Other solutions' users
- * must not notice, and memory use must not grow.
+ * Signs users in for a long time, while one solution's scripts repeatedly crash their process. Users of other solutions
+ * must not be affected, and memory use must not grow.
  */
 export async function soak(rows: Rows): Promise<void> {
   const properties = { RUNTIME_XMX: `${MAXIMUM}m` }
@@ -65,10 +68,7 @@ export async function soak(rows: Rows): Promise<void> {
   }
 }
 
-/**
- * Starts a fixed number of logins per second, even if earlier logins have not finished. Each login is for the next
- * solution.
- */
+/** Starts a fixed number of logins per second, even if earlier ones have not finished. Cycles through the solutions. */
 async function signInFor(host: WatchedHost, names: readonly string[], time: number) {
   const logins: Login[] = []
   const looks: Look[] = []
@@ -114,7 +114,7 @@ function lookAt(host: number, at: number): Look {
   }
 }
 
-/** Ignore a process that has just exited. */
+/** Returns how many files a process has open, or 0 if it has just exited. */
 function filesOf(pid: number): number {
   try {
     return openFiles(pid)
@@ -178,7 +178,7 @@ function sumOf({ host, sandboxes }: Look): number {
   return host + sandboxes
 }
 
-/** Returns the lowest value in each window. */
+/** Divides the measurements into windows, and returns the lowest value in each window. */
 function floors(looks: readonly Look[], figureOf: (look: Look) => number): number[] {
   const size = Math.max(1, Math.ceil(looks.length / WINDOWS))
   const windows = Array.from({ length: Math.ceil(looks.length / size) }, (_, index) =>

@@ -11,15 +11,18 @@ import type { Rows } from './report.ts'
 const LOGINS = Number(process.env.LONG_LOGINS ?? 20)
 const LOAD: LoadOptions = { logins: LOGINS, sessions: 2 * LOGINS, clients: 10 }
 const ROUNDS = Number(process.env.LONG_ROUNDS ?? 3)
-/** The drain time. Its first half is for the proxy, which needs 1.25 s to notice that a node is not ready. */
+/**
+ * How long a node drains before it stops. It moves its open clients only in the second half. By then, the proxy must
+ * have noticed that the node is not ready, which takes 1.25 s.
+ */
 const DRAIN_TIME = '6s'
-/** The time under normal load between two kills or restarts of nodes, in ms. */
+/** The pause between two kills or restarts, in ms. The load continues during the pause. */
 const PAUSE = 4000
 
 /**
  * Runs two nodes in network namespaces, with one PostgreSQL database and HAProxy configured as in `deploy/`. Users sign
- * in, send requests and have open clients. First, one node is killed repeatedly. Then both nodes are restarted in turn,
- * the same number of times.
+ * in, send requests and have open clients. First, the run kills a node several times. Then it restarts both nodes in
+ * turn, the same number of times.
  */
 export async function twoNodes(rows: Rows): Promise<void> {
   if (postgresPath === undefined) throw new Error('it takes PostgreSQL (postgresql)')
@@ -76,7 +79,7 @@ async function restarted(proxied: ProxiedNodes, rows: Rows): Promise<void> {
       await node.start()
       times.push(performance.now() - start)
       await goOn(load)
-      // As in a rolling restart, wait until this node is ready for the proxy before the next one stops.
+      // Wait until the proxy sees this node as ready before the next one stops, as in a rolling restart.
       await pass(PAUSE)
     }
   }

@@ -1,6 +1,5 @@
-// The host as `solhost start` runs it, with additional access for the long runs. Over its IPC channel it reports its
-// memory and which process serves which solution. It also kills processes on request, so that the run knows which
-// solution each killed process served.
+// Runs the host like `solhost start`, and adds an IPC channel for the long runs. On request, it reports its memory use
+// and which solution each process serves. It can also kill a process and report which solution that process served.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { pino } from 'pino'

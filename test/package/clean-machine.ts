@@ -4,25 +4,31 @@ import { join } from 'node:path'
 import { makeBase } from '../container/base-image.ts'
 import { hasCommand } from '../support/commands.ts'
 
-/** The npm version that Node.js 20 includes. npm 11 only runs install scripts that are allowed explicitly. */
+/**
+ * The npm version that Node.js 20 includes. Newer versions, such as npm 11, run only install scripts that the user
+ * allows.
+ */
 const NPM = 'npm@10.9.9'
 /** Timeout for downloading npm, in ms. */
 const TIME = 60_000
 const USER = 1000
 const HOME = '/home/anna'
-/** Mounts /proc and this machine's devices in the folder, visible only to this process and its children. */
+/**
+ * A shell command that mounts /proc and this machine's devices in the folder, then changes its root to that folder. The
+ * mounts are visible only to this process and its children.
+ */
 const ENTER = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$@"'
 const PROGRAMS = ['apt-get', 'dpkg-deb', 'unshare', 'mount', 'chroot']
 
-/** The missing requirements: programs, and root privileges. */
+/** Returns what is missing for a clean machine: programs, or root privileges. */
 export function missingForCleanMachine(): string[] {
   const missing = PROGRAMS.filter((program) => !hasCommand(program))
   return process.getuid?.() === 0 ? missing : [...missing, 'the rights of root']
 }
 
 /**
- * A root file system that contains the C library, a shell, this machine's Node.js and npm 10, and nothing else: no
- * compiler, Python or git. Commands run as an ordinary user.
+ * Creates a root file system that contains only the C library, a shell, this machine's Node.js, and npm 10. It has no
+ * compiler, Python or git. Commands in it run as an unprivileged user.
  */
 export function createCleanMachine(folder: string, environment: Readonly<Record<string, string>>) {
   const root = join(folder, 'root')
@@ -37,7 +43,7 @@ export function createCleanMachine(folder: string, environment: Readonly<Record<
   const env = { ...environment, PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin', HOME, LANG: 'C.UTF-8' }
 
   return {
-    /** The path of the user's home folder on this machine. */
+    /** The path of the user's home folder, as seen from outside the clean machine. */
     home: join(root, HOME),
     /** Starts a command in its own process group. */
     start(words: readonly string[], more: Readonly<Record<string, string>> = {}, inFolder = '.'): ChildProcess {

@@ -12,7 +12,7 @@ import { createCleanMachine, missingForCleanMachine } from './clean-machine.ts'
 
 // Tests the package as users get it: built, packed, and published to a local registry.
 
-// npm writes about 370 MB for each installation, which takes a long time on a slow machine.
+// Each installation writes about 370 MB, which takes a long time on a slow machine.
 vi.setConfig({ testTimeout: 240_000 })
 
 const run = promisify(execFile)
@@ -99,7 +99,7 @@ test('package: it can be installed globally from its file, and uninstalling it l
 })
 
 const missing = missingForCleanMachine()
-/** Skipped if a required program is missing, but never in CI. */
+/** Skip these tests if a required program is missing, but never in CI. */
 const isSkipped = missing.length > 0 && process.env.CI === undefined
 const title = isSkipped ? `a clean machine (skipped, there is no ${missing.join(', ')})` : 'a clean machine'
 
@@ -124,13 +124,12 @@ describe.skipIf(isSkipped)(title, () => {
     running.push(child)
     let out = ''
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: Buffer) => (out += text))
-    // Resolves when all processes have closed the output, so the host has exited too. The signal only terminates npx
-    // itself.
+    // Resolves when all processes have closed the output, so the host has exited too. npx itself may exit earlier.
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
     return { child, out: () => out, ended }
   }
 
-  /** Starts a command that keeps running, and waits until it has printed `pattern`. */
+  /** Starts a command that keeps running, and waits until its output matches `pattern`. */
   async function begin(words: readonly string[], pattern: RegExp, more: Record<string, string>, inFolder?: string) {
     const started = start(words, more, inFolder)
     await waitUntil(() => expect(started.out()).toMatch(pattern))
@@ -143,7 +142,9 @@ describe.skipIf(isSkipped)(title, () => {
     return out()
   }
 
-  /** Simulates Ctrl-C on a terminal: npx, the launcher and Solhost itself get the signal. */
+  /**
+   * Sends a signal to the whole process group, as Ctrl-C on a terminal does: to npx, the launcher and Solhost itself.
+   */
   function signal({ pid = 0 }: ChildProcess, name: 'SIGINT' | 'SIGTERM' | 'SIGKILL'): void {
     process.kill(-pid, name)
   }

@@ -9,7 +9,7 @@ afterAll(() => {
   logins.stop()
 })
 
-/** `run` evaluates code and returns the result as JSON. */
+/** A solution's script. Its function `run` evaluates code and returns the result as JSON. */
 const SCRIPT = `let said = []
   function say(...what) { said.push(what.join(' ')) }
   function take() { return JSON.stringify(said.splice(0)) }

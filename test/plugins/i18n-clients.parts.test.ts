@@ -38,7 +38,7 @@ test('setI18NMessage: a text that is set in a client stays until null removes it
     ['__proto__', 'P'],
     ['b', 'B'],
   ])
-  // The host's stored texts are unchanged.
+  // The texts that the host stores have not changed.
   expect(first.messages).toEqual(messages)
 })
 
@@ -74,7 +74,7 @@ test('setI18NMessage: a client stores up to 200 texts and 64 KB across calls; be
 test('setI18NMessage: the host enforces the same limit, whatever a guest sends', async () => {
   const client = await lab.hosted(`${SCRIPT}; i18n.forge = 1`)
   const messages = new Map(Array.from({ length: 200 }, (_, index) => [`k${index}`, 'x']))
-  // Simulates a compromised guest. It doesn't get the stored texts, so it can't enforce the limit.
+  // This call doesn't pass the stored texts to the guest, so only the host can enforce the limit.
   const { outcome } = await client.call('run', ["i18n.setI18NMessage('new', 'y'); i18n.setI18NMessage('k0', 'y')"])
   const { effects } = lab.applied(outcome, { messages })
   expect([effects.messages.size, effects.messages.has('new'), effects.messages.get('k0')]).toEqual([200, false, 'y'])

@@ -80,7 +80,7 @@ test('frames: a length over the limit is rejected as soon as it is read, and not
       const last = chunks.pop() as Buffer
       const answers = chunks.map((chunk) => push(chunk))
       const end = push(Buffer.concat([last, behind]))
-      // The header can be complete before the last chunk, if that chunk is empty.
+      // If the last chunk is empty, the header is already complete before it arrives.
       expect([...answers, end]).toContain(false)
       expect(answers.filter((answer, index) => !answer && bytesUpTo(chunks, index) < bytes.length)).toEqual([])
       expect(got).toEqual(sound.map(sent))

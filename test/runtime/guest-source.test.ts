@@ -11,7 +11,10 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Builds the guest from these files, calls its default export, and returns the result. */
+/**
+ * Builds a guest from these files, where the first one is the entry file. Calls its default export and returns the
+ * result.
+ */
 function built(files: Readonly<Record<string, string>>): unknown {
   for (const [name, source] of Object.entries(files)) writeFileSync(join(folder, name), source)
   const source = readGuest(pathToFileURL(join(folder, Object.keys(files)[0] ?? '')))

@@ -3,19 +3,19 @@ import { afterEach, expect, test } from 'vitest'
 import { createScriptLab, type ScriptLab } from '../support/solutions.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// Tests that a misbehaving solution loses its processes, and is paused after the third.
+// Tests that the host kills the processes of a misbehaving solution, and pauses the solution after the third kill.
 
 let lab: ScriptLab
 afterEach(() => lab.stop())
 
 const HEALTHY = "function onSolutionOpen() { security.login('n', 'n', ['Users']) }"
-/** A loop in native code, which no timeout inside the process can interrupt. */
+/** A loop in native code. No timeout inside the process can interrupt it. */
 const NATIVE_LOOP = 'Array.prototype.indexOf.call(new Proxy({ length: 2 ** 53 - 1 }, {}), 1)'
 
 /**
- * Runs calls sequentially. @returns their error codes
- * On a busy machine, a call to a suspect solution may be rejected because it waited too long. Such a call is repeated.
- * A call that is rejected because the solution is paused is not repeated.
+ * Runs a script several times, sequentially. On a busy machine, the host may reject a call because it waited too long.
+ * Such a call is repeated. A call that is rejected because the solution is paused is not repeated.
+ * @returns the calls' error codes
  */
 async function codesOf(script: string, calls: number): Promise<(string | undefined)[]> {
   const codes: (string | undefined)[] = []
@@ -53,8 +53,8 @@ test('calls that time out while waiting neither end the process nor pause the so
 })
 
 /**
- * Calls the lab's nth solution once. Its top-level code hangs after the time `from`, so no context can be created from
- * then on.
+ * Calls the lab's nth solution once, before the time `from`. After that time, the solution's top-level code hangs, so
+ * no new context can be created.
  */
 async function calledBefore(
   patience: number,
@@ -64,7 +64,7 @@ async function calledBefore(
   const script = `if (Date.now() >= ${from}) ${NATIVE_LOOP}
     function onSolutionOpen(arg, { waits }) { while (waits && Date.now() < ${from}); }`
   const [code] = await codesOf(script, 1)
-  // On a busy machine, the call may take too long. If so, try again with more time.
+  // On a busy machine, the call may end too late. If so, try again with a later time and another solution.
   return code === undefined && Date.now() < from - 1000
     ? { script, from, solution }
     : calledBefore(patience * 2, solution + 1)

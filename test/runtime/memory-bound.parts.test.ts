@@ -6,7 +6,10 @@ import type { LimitedGroup } from '../../runtime/memory-cgroup.ts'
 
 const MEGABYTE = 1024 ** 2
 
-/** `sizes` are in MB, by process id. The host has 100 MB of private memory and shares 40 MB with all others. */
+/**
+ * Creates a memory bound with simulated processes. `sizes` maps process ids to private memory in MB. The host has 100
+ * MB of private memory and 40 MB of shared memory.
+ */
 function boundOf({
   configured = 1000,
   groups = [],
@@ -39,7 +42,7 @@ function boundOf({
 
 test('memory bound: it includes the host, sandbox processes and all other children, and counts shared memory once', () => {
   const { measure } = boundOf({ sizes: { 1: 50, 2: 7, 3: 20 } })
-  // Process 1 is in the pool, process 2 belongs to a database, and the system did not report process 3.
+  // Process 1 is in the pool. Process 2 is a child outside the pool. The system's list of children lacks process 3.
   expect(measure([1, 3])).toEqual([1000, 1000, Number.NaN, 100 + 50 + 7 + 20 + 40])
 })
 
@@ -56,7 +59,7 @@ test('memory bound: a sixteenth of a cgroup’s limit is kept free, and at least
 
 test('memory bound: if the cgroup reports more than the processes, its number is used', () => {
   expect(boundOf({ groups: [{ limit: 800, used: 500 }] }).measure([])).toEqual([750, 1000, 800, 500])
-  // Of the 500 MB in use, 120 MB belong to the process being killed. The starting process is expected to grow by 14 MB.
+  // Of the 500 MB in use, the process being killed will free 120 MB. The starting process will need 14 MB more.
   const { measure } = boundOf({ groups: [{ limit: 800, used: 500 }], sizes: { 1: 10, 2: 120 } })
   expect(measure([], [1], [2])[3]).toBe(500 + 14 - 120)
 })
@@ -85,7 +88,7 @@ test('memory bound: the system reports all children of this process', async () =
   const child = spawn('sleep', ['60'])
   await once(child, 'spawn')
   try {
-    // If the test runner's workers are threads, the main thread's list does not contain their children.
+    // Only the main thread's children are listed. If the test runner's workers are threads, that list is empty.
     if (ownChildren().length > 0) expect(ownChildren()).toContain(child.pid)
   } finally {
     child.kill('SIGKILL')

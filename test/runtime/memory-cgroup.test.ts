@@ -18,7 +18,10 @@ function write(files: Record<string, string | number>): void {
   }
 }
 
-/** Writes the files of cgroup version 2. @param mount the root of the mount in the hierarchy, and the mount point */
+/**
+ * Writes the /proc files of a process in this cgroup, for cgroup v2.
+ * @param mount the mounted part of the hierarchy, and the mount point
+ */
 function version2(path: string, mount: { root: string; point: string } = { root: '/', point: '/sys/fs/cgroup' }): void {
   write({
     'proc/self/cgroup': `0::${path}`,
@@ -33,7 +36,8 @@ test('cgroups: the limit of version 2 is found in a container that sees only its
     'sys/fs/cgroup/memory.current': 900,
     'sys/fs/cgroup/memory.stat': 'anon 500\ninactive_file 100\nactive_file 80\nfile_mapped 60\nslab 1',
   })
-  // The usage, minus the inactive page cache and the active page cache that no process has mapped.
+  // The kernel can reclaim the page cache, so the inactive part doesn't count. Neither does the active part that no
+  // process has mapped.
   expect(createCgroupMemory(root)()).toEqual([{ limit: 1000, used: 900 - 100 - 20 }])
 })
 

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'vitest'
 import { createFormLab } from '../../support/form-lab.ts'
 import { formWith } from '../../support/forms.ts'
 
-// Tests calls that time out, which don't run their `finally` blocks.
+// Tests the state of forms after a call times out. The script's `finally` blocks don't run in that case.
 
 const lab = createFormLab({ limits: { CALL_TIME: 500, EVENT_DEPTH: 1 } })
 afterAll(() => lab.stop())

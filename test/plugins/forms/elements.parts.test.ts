@@ -56,7 +56,7 @@ const FORM = {
 }
 const SCRIPT = 'function more() {}'
 
-/** `run` evaluates code in the form's client and returns the result as JSON. */
+/** Opens the form's client. Its function `run` evaluates code and returns the result as JSON. */
 async function open() {
   const client = await lab.open(
     "function run(code) { return JSON.stringify((0, eval)('(() => {' + code + '})()') ?? null) }",

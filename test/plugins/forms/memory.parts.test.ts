@@ -56,6 +56,6 @@ test('forms: 100 clients, each with three forms of twenty elements, need little 
   const each = (size() - before) / (CLIENTS - 1) / MEGABYTE
   console.log(`PSS per client with forms ${each.toFixed(3)} MB, process ${(size() / MEGABYTE).toFixed(0)} MB`)
   expect(lab.pids()).toHaveLength(1)
-  // Measured: 0.5 to 0.57 MB, depending on how much garbage has not been collected yet.
+  // We measured 0.5 to 0.57 MB. The value depends on how much garbage has not been collected yet.
   expect(each).toBeLessThan(0.7)
 })

@@ -236,7 +236,7 @@ test('a login form: its effects apply without a sign-in, and no other form can b
   expect(refused.outcome).toMatchObject({
     message: 'TypeError: application.showForm: nobody is signed in, so only the form login can be shown',
   })
-  // Simulates commands that a compromised guest would send.
+  // Sends forged commands, as a compromised guest could.
   const free = await client.call('open', ['other'])
   expect(free.effects.form).toBe('other')
   expect(clients.applied(free.outcome, { onlyForm: 'login', solution: factsOf(LOGIN) }).effects.form).toBeNull()

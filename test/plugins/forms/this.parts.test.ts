@@ -6,7 +6,7 @@ const lab = createFormLab({ manifest: { eventTypes: { onSaved: {} } } })
 afterAll(() => lab.stop())
 
 const FORM = formWith({ type: 'text', name: 'name', value: 'old', onElementDataChange: 'changed' })
-/** `seen` returns the values that the script passed to `note`, as JSON. */
+/** Code for the solution's scripts. `seen` returns, as JSON, the values that they recorded with `note`. */
 const GLOBALS = `let notes = []
   function note(...what) { notes.push(what) }
   function start() { application.showForm('a') }

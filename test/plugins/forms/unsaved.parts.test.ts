@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createFormLab, type FormClient, type FormLab } from '../../support/form-lab.ts'
 import { formWith } from '../../support/forms.ts'
 
-// In forms with a button that saves (`saves`), tests which input is unsaved, and when the user is asked before leaving.
+// Tests which input is treated as unsaved in forms with a save button (`saves`), and when the user must confirm
+// leaving.
 
 const button = (name: string) => ({ type: 'button', name, onAction: name })
 const FORM = {

@@ -44,7 +44,10 @@ function run(body: string, on = lab, options: Omit<ScriptRun, 'script'> = {}): P
   return on.run({ evaluated: true, ...options, script: `async function onSolutionOpen() {\n${body}\n}` })
 }
 
-/** Runs `body` as an async function in the guest. @returns its result */
+/**
+ * Runs `body` in the guest, as the body of an async function.
+ * @returns its result
+ */
 async function resultOf(body: string, on = lab): Promise<unknown> {
   const end = await run(`return JSON.stringify({ value: await (async () => { ${body} })() })`, on)
   if (end.failure) throw new Error(`${end.failure.code}: ${end.failure.message}`)

@@ -316,7 +316,7 @@ test('bundle: a permission in signIn.requiredFor that no manifest lists is rejec
     'manifest_invalid: "signIn.requiredFor" names the permission "Administrator", which no manifest lists in "permissions"; did you mean "Administrators"?',
   ])
   expect(await codesOf(await bundleOf(manifest, moduleFile('base')))).toEqual([])
-  // The unknown permission is not reported, because the missing module may list it.
+  // There is no error about the unknown permission, because the missing module's manifest may list it.
   expect(await codesOf(await bundleOf({ ...manifest, permissions: ['Users'] }))).toEqual([
     'module_missing solution.json',
   ])

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createSchedule, scheduleProblem } from '../../../runtime/bundle/schedule.ts'
 
-/** @returns the next due times for a schedule in Brussels, in UTC and without seconds */
+/** @returns the next times at which a schedule with the Brussels time zone is due, in UTC and without seconds */
 function dueTimes(schedule: string, from: string, count: number): string[] {
   const { next } = createSchedule(schedule, 'Europe/Brussels')
   const found: string[] = []

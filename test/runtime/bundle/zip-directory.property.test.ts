@@ -20,7 +20,7 @@ const SEED = 20_260_101
 const LIMITS = createLimits({ BUNDLE_SIZE: 8192, BUNDLE_UNPACKED: 8192, BUNDLE_FILES: 20 })
 const MANIFEST: RawEntry = { name: 'solution.json', content: manifestText() }
 
-/** How a file is stored in a ZIP file. All combinations are valid. */
+/** How a file is stored in a ZIP archive. All combinations are valid. */
 type Way = {
   readonly deflated: boolean
   readonly descriptor: 'none' | 'signed' | 'plain' | 'wide'
@@ -178,7 +178,10 @@ test('zip: if numbers are replaced by others, it never throws and returns only d
   )
 })
 
-/** Expects either errors or a bundle. Neither may exceed the limits. */
+/**
+ * Expects either errors or a bundle, not both. Checks that the number of errors and the bundle's size are within the
+ * limits.
+ */
 function checkBounds({ bundle, faults, warnings }: BundleReading): void {
   expect(bundle === null).toBe(faults.length > 0)
   expect(faults.length).toBeLessThanOrEqual(101)
@@ -190,8 +193,8 @@ function checkBounds({ bundle, faults, warnings }: BundleReading): void {
 }
 
 /**
- * Compares the bundle with the entries that the central directory declares. These are read by separate code, not by the
- * code under test.
+ * Compares the bundle with the entries in the ZIP file's central directory. `readDeclared` reads them without the code
+ * under test.
  */
 function checkDeclared(bundle: Bundle, zip: Buffer): void {
   const declared = readDeclared(zip)
@@ -202,8 +205,8 @@ function checkDeclared(bundle: Bundle, zip: Buffer): void {
 }
 
 /**
- * Reads the central directory as Python's zipfile does. The directory is just before the end of central directory
- * record, and has the length stated there.
+ * Reads the central directory as Python's zipfile does. The end of central directory record states the directory's
+ * length. The directory ends where that record begins.
  */
 function readDeclared(zip: Buffer): Map<string, string> {
   const declared = new Map<string, string>()

@@ -4,7 +4,7 @@ import { readBundle } from '../../../runtime/bundle/read-bundle.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import { descriptorOf, manifestText, type RawEnd, type RawEntry, rawZip, zip64Field } from '../../support/zip.ts'
 
-// Tests valid ZIP files. Rejected ones are listed in `test/attack/hostile-bundles.ts`.
+// Tests how ZIP files are read. Malicious ones are in `test/attack/hostile-bundles.ts`.
 
 const LIMITS = createLimits()
 const MANIFEST: RawEntry = { name: 'solution.json', content: manifestText() }
@@ -16,7 +16,7 @@ async function codesOf(packed: Uint8Array, limits = LIMITS): Promise<string[]> {
   return faults.map(({ code }) => code)
 }
 
-/** @returns the error codes for a ZIP file with a valid manifest followed by these entries */
+/** @returns the error codes for a ZIP file that contains a valid manifest and these entries */
 async function codesWith(entries: readonly RawEntry[], end: RawEnd = {}): Promise<string[]> {
   return codesOf(rawZip([MANIFEST, ...entries], end))
 }

@@ -102,7 +102,7 @@ test('clients: a handler that uses the CPU does not delay a client in another is
   const version = lab.version(
     'function busy() { const end = Date.now() + 1000; while (Date.now() < end); } function quick() { return "done" }',
   )
-  // An isolate has room for 24 clients, so the last client is in a second one.
+  // An isolate has room for 24 clients, so the last client is in a second isolate.
   const clients = []
   for (let count = 0; count < 25; count++) clients.push(await lab.open(version))
   const ends: string[] = []

@@ -10,7 +10,7 @@ let lab: ClientLab
 afterEach(() => lab.stop())
 
 const LOOP = 'for (;;);'
-/** A loop in native code, which no timeout inside the process can interrupt. */
+/** A loop in native code. No timeout inside the process can interrupt it. */
 const NATIVE_LOOP = 'Array.prototype.indexOf.call(new Proxy({ length: 2 ** 53 - 1 }, {}), 1)'
 const STATE = 'let count = 0; function click() { return String(++count) }'
 
@@ -138,7 +138,8 @@ test('clients: a call whose memory grows while the host is busy still gets the e
     `${STATE} function bad() { const k = []; for (;;) { k.push(new Uint8Array(1 << 20).fill(1)); const end = Date.now() + 2; while (Date.now() < end); } }`,
   )
   const bad = anna.run('bad')
-  // Block this thread, so that it reads no messages from the process. It doesn't even learn that the call has started.
+  // Block this thread. Until it continues, the host can't read any messages from the process, not even that the call
+  // has started.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
   expect(await bad).toMatchObject({ code: 'script_memory', limit: { name: 'PROCESS_MEMORY' } })
 })
@@ -186,8 +187,8 @@ test('clients: after three uninterruptible loops, no client of the version can o
 })
 
 /**
- * Opens a client of a version whose top-level code hangs if it runs after a certain time. All clients of a version load
- * the same code. Only those that open after that time hang.
+ * Opens a client whose solution's top-level code hangs if it runs after a certain time. The client opens before that
+ * time. Clients of the same version that open later hang.
  */
 async function openedBefore(patience: number): Promise<{ version: Loadable; anna: LabClient; from: number }> {
   const from = Date.now() + patience
@@ -195,7 +196,7 @@ async function openedBefore(patience: number): Promise<{ version: Loadable; anna
     `${STATE} if (Date.now() > ${from}) { Promise.resolve().then(() => { ${LOOP} }); ${LOOP} }`,
   )
   const opened = await lab.open(version).catch(() => null)
-  // On a busy machine, the client may open after that time. If so, try again with more time.
+  // On a busy machine, the code may run too late and hang. If so, try again with a later time.
   return opened === null ? openedBefore(patience * 2) : { version, anna: opened, from }
 }
 

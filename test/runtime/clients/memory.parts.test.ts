@@ -7,7 +7,7 @@ const MEGABYTE = 1024 ** 2
 let lab: ClientLab
 afterEach(() => lab.stop())
 
-/** A script with about as much code and data as a small solution. */
+/** A script with as much code and data as a typical small solution. */
 const SCRIPT = `${Array.from(
   { length: 60 },
   (_, number) =>
@@ -58,7 +58,7 @@ test('clients: no memory is retained after 2,000 clients were opened, called and
   await floorDuring(700)
   const after = await floorDuring(300)
   console.log(`resident ${(before / MEGABYTE).toFixed(0)} MB, 1,000 clients later ${(after / MEGABYTE).toFixed(0)} MB`)
-  // If contexts leaked, each would retain 0.2 MB: 200 MB for 1,000 clients.
+  // A leaked context would use 0.2 MB, so 1,000 leaked contexts would use 200 MB.
   expect((after - before) / MEGABYTE).toBeLessThan(20)
   expect(await kept.result('click')).toBe('7')
   expect(lab.pids()).toHaveLength(1)

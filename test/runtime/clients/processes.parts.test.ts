@@ -42,7 +42,7 @@ test('clients: to free memory, a process without clients is ended, and one with 
   anna.close()
   const [first, second] = processes.living()
   expect(processes.makeRoom(false)).toBe(first?.pid)
-  // The ending process is still listed, because its memory is not free yet. But `makeRoom` must not choose it again.
+  // The process that is ending is still listed, because it still uses memory. But `makeRoom` must not choose it again.
   expect(processes.living()).toHaveLength(2)
   expect(processes.makeRoom(false)).toBeNull()
   expect(processes.makeRoom(true)).toBe(second?.pid)

@@ -4,13 +4,14 @@ import type { Client } from '../../../runtime/sandbox/client.ts'
 import { createClientIsolate } from '../../../runtime/sandbox/client-isolate.ts'
 import type { Callback, Isolate } from '../../../runtime/sandbox/isolate.ts'
 
-// The isolate and the clock are simulated. The call only sends requests and waits for their results.
+// Tests how long a call may wait for its turn, with a simulated isolate and clock. The call does nothing but send
+// requests and wait for their results.
 
 const CALL = { unit: 'main', entry: 'forms.event', args: [], state: {}, timeLimit: 'CALL_TIME' } as const
 
 function playedIsolate(): Isolate {
   const reference = (result: unknown) => ({ apply: async () => result, release: () => {} })
-  // An empty string means that the script is waiting.
+  // The guest returns an empty string while the script waits for a result.
   const context = { global: { get: async () => reference(reference('')) }, release: () => {} }
   const isolate = {
     isDisposed: false,

@@ -150,7 +150,7 @@ const OPTIONS = [
 ]
 
 /**
- * Invalid elements. Each row contains an element, the location of the error in it, and the end of the error message.
+ * Invalid elements. Each row contains the element, the path of the invalid key, and the last part of the error message.
  */
 const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
   [

@@ -82,7 +82,7 @@ test.each(ELEMENT_TYPES)(
     expect(element.type).toBe(type)
     expect(checkedForm(formWith(element)).faults).toEqual([])
     const common = [...keysOf('label'), 'required', ...handlersOf('text')]
-    // A section that begins with "This element works like `text`" doesn't repeat the keys of that type.
+    // A section of the guide that begins with "This element works like `text`" doesn't repeat that type's keys.
     const like = /^\n?This element works like `(\w+)`/.exec(sectionOf(type))?.[1] ?? type
     const said = `${sectionOf(type)}${sectionOf(like)}`
     const own = keysOf(type).filter((key) => !common.includes(key) && !said.includes(key))

@@ -34,7 +34,7 @@ const KEYS = [
   ...new Set([...ELEMENT_TYPES.flatMap(keysOf), ...FORM_HANDLERS, 'width', 'elements', 'id', 'toString', 'x']),
 ]
 
-/** Plausible, partly valid forms, with correct container names, known keys and values of any type. */
+/** Generates forms that are partly valid: the containers and keys exist, but the values can have any type. */
 const { element, layout } = fc.letrec<{ element: unknown; layout: unknown; any: unknown }>((tie) => ({
   any: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },
@@ -118,7 +118,7 @@ function nested(depth: number, type: 'panel' | 'tabs'): Record<string, unknown> 
 }
 
 test.each(['panel', 'tabs'] as const)('form: %s can be nested six levels deep, and no deeper', (type) => {
-  // The form is parsed from text, because the parser for strict JSON has its own depth limit.
+  // Parse the form from text, because the strict JSON parser has a depth limit too.
   const read = (depth: number) => parseStrictJson(JSON.stringify(nested(depth, type)), 64) as { value: unknown }
   expect(checkedForm(read(6).value)).toMatchObject({ form: expect.anything(), faults: [] })
   const tooDeep = ['form_invalid: the form nests panels and tabs more than 6 levels deep']
