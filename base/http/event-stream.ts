@@ -2,7 +2,6 @@ import { PassThrough } from 'node:stream'
 import type { Context } from 'koa'
 import { repeat } from '../work/repeat.ts'
 
-/** Sends the events of a stream. */
 export type EventSink = {
   /** Sends `data` as a line of JSON. A reader that reconnects sends `id` as `Last-Event-ID`. */
   readonly send: (data: object, id?: number) => void
@@ -11,7 +10,7 @@ export type EventSink = {
 }
 
 export type EventStream = {
-  /** A comment that is sent first, to show the reader that the stream is open. */
+  /** The comment that is sent first. It shows the reader that the stream is open. */
   readonly greeting: string
   /**
    * Whether the reader is still authorised. If this check throws, for example because the database is down, the stream
@@ -19,7 +18,7 @@ export type EventStream = {
    */
   readonly isStillIn: () => Promise<boolean>
   /**
-   * Starts sending. @returns a function that is called once when the stream ends for any reason
+   * Starts sending. @returns a clean-up function, which is called once when the stream ends
    * @throws an error that is sent instead of the stream
    */
   readonly begin: (sink: EventSink) => (() => void) | Promise<() => void>
@@ -31,14 +30,14 @@ export type EventStream = {
  */
 const MOST_UNREAD = 1024 ** 2
 /**
- * Interval in ms between comments, which keep proxies from closing a quiet stream. The authorisation is checked at the
- * same interval.
+ * Interval in ms between keep-alive comments. Without them, proxies would close a quiet stream. The authorisation is
+ * checked at the same interval.
  */
 const KEEP_ALIVE = 15_000
 
 /**
- * Responds with server-sent events (HTML standard, section 9.2) until they end, or the reader disconnects or loses
- * access.
+ * Responds with server-sent events (HTML standard, section 9.2) until the stream ends, or the reader disconnects or
+ * loses access.
  */
 export async function answerEvents(ctx: Context, { greeting, isStillIn, begin }: EventStream): Promise<void> {
   const stream = new PassThrough()
@@ -77,7 +76,7 @@ export async function answerEvents(ctx: Context, { greeting, isStillIn, begin }:
   // Close the connection after the stream. Otherwise, a stopping server would wait for the idle connection.
   if (ctx.req.httpVersionMajor === 1) ctx.set('Connection', 'close')
   ctx.body = stream
-  // If the stream ended during `begin`, `leave` was not set yet and could not be called, so call it now.
+  // If the stream ended during `begin`, `leave` had no value yet and was not called. Call it now.
   if (isOver) return leave()
   stopAsking = repeat(KEEP_ALIVE, keepAlive)
   ctx.req.on('close', end)

@@ -19,9 +19,8 @@ export function isNavigation(ctx: Context): boolean {
 }
 
 /**
- * Whether a page of our own origin requests this page for an iframe. Over http, except on loopback, browsers send
- * neither `Sec-Fetch-Dest` nor `Sec-Fetch-Site`. In that case, only the page's own `frame-ancestors` and `sandbox`
- * protect it.
+ * Whether a page of our own origin loads this page in an iframe. Over http, except on loopback, browsers send neither
+ * `Sec-Fetch-Dest` nor `Sec-Fetch-Site`. In that case, only the page's own `frame-ancestors` and `sandbox` protect it.
  */
 export function isFrameOfOurs(ctx: Context): boolean {
   const [destination, site] = [ctx.get('Sec-Fetch-Dest'), ctx.get('Sec-Fetch-Site')]
@@ -35,8 +34,8 @@ export function requireFrameOfOurs(ctx: Context): void {
 }
 
 /**
- * Requires that data is requested with fetch or from the address bar. If it could be requested as an image or script,
- * its status and size would leak to another page.
+ * Accepts only requests from fetch or the address bar. If another page could load the data as an image or script, it
+ * would learn the data's status and size.
  */
 export function requireDataRequest(ctx: Context): void {
   if (['', 'empty', 'document'].includes(ctx.get('Sec-Fetch-Dest'))) return

@@ -23,7 +23,7 @@ export function addGuideRoutes(router: Router, site: string = SITE): void {
   router.get('/guides/*path', async (ctx, next) => {
     const { path = '' } = ctx.params as { path?: string }
     const type = TYPES[extname(path)]
-    // Only files that existed at startup are read, so no path can point anywhere else.
+    // Only files that existed at startup are read, so no request path can reach any other file.
     if (!files.has(path) || type === undefined) return next()
     allowGuide(ctx)
     ctx.type = type

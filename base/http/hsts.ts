@@ -10,10 +10,10 @@ export type HstsSettings = Pick<ServiceSettings, 'certificate' | 'publicUrl' | '
 
 /**
  * Sends Strict-Transport-Security (RFC 6797) over https if https is permanent: the host serves TLS, or its public URL
- * is https and a trusted proxy reports that the browser used it.
- * Chosen here: without `includeSubDomains`, because subdomains of the platform's name may belong to others. Each host
- * name of a solution sends the header separately. Loopback names don't send it: browsers apply it to all ports of a
- * name. Everything else that the machine serves without TLS, including the admin port, would become unreachable.
+ * is https and a trusted proxy reports that the browser used it. Chosen here: without `includeSubDomains`, because
+ * subdomains of the platform's name may belong to others. Each host name of a solution sends the header separately.
+ * Responses under loopback names omit it, because browsers apply it to every port of a name. All other services on the
+ * machine that don't use TLS, including the admin port, would become unreachable.
  */
 export function sendHsts(settings: HstsSettings): Middleware {
   const { certificate, publicUrl, solutionOrigin, hstsMaxAge } = settings

@@ -1,7 +1,7 @@
 /**
- * Returns an address in canonical form, for counting, display and comparison. It has no port, brackets or zone. IPv6 is
- * written as in RFC 5952, and IPv4-mapped IPv6 as IPv4. Ports are removed because some proxies, such as Azure's
- * gateways, forward `address:port`.
+ * Returns an address in canonical form, so that addresses can be counted, shown and compared. The result has no port,
+ * brackets or zone. IPv6 is written as in RFC 5952, and IPv4-mapped IPv6 as IPv4. Ports are removed because some
+ * proxies, such as Azure's gateways, forward `address:port`.
  * @returns null if the text is not an address
  */
 export function plainAddress(text: string): string | null {
@@ -22,7 +22,10 @@ function bytesOf(group: string): readonly number[] {
   return [value >> 8, value & 255]
 }
 
-/** Returns an IPv4 address, or the /64 of an IPv6 address, since providers assign a /64 to each customer. */
+/**
+ * Returns an IPv4 address unchanged, but only the /64 prefix of an IPv6 address, since providers assign a /64 to each
+ * customer.
+ */
 export function networkOf(address: string): string {
   const plain = plainAddress(address) ?? address
   if (!plain.includes(':')) return plain

@@ -1,24 +1,27 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Maximum requests of one HTTP/1.1 connection that are processed at the same time. Browsers don't pipeline. */
+/**
+ * Maximum number of requests of one HTTP/1.1 connection that are processed at the same time. Browsers don't pipeline.
+ */
 export const MOST_OPEN = 8
 /**
- * Maximum queued requests. A connection that sends more is closed. One chunk of up to 64 kB can contain many requests.
+ * Maximum number of queued requests per connection. A connection that sends more is closed. One chunk of up to 64 kB
+ * can contain many requests.
  */
 export const MOST_WAITING = 1000
 
 type Connection = {
   open: number
   readonly waiting: (() => void)[]
-  /** Whether the socket was paused here; Node also pauses and resumes sockets for its own reasons. */
+  /** Whether this module has paused the socket. Node also pauses and resumes sockets for its own reasons. */
   isPaused: boolean
 }
 
 /**
- * Processes at most `MOST_OPEN` pipelined requests of a connection (RFC 9112, 9.3.2) at a time. Doesn't read from its
- * socket while more are queued. Responses must be sent in order, so processing more requests would only keep more
- * unsent responses in memory.
+ * Processes at most `MOST_OPEN` pipelined requests of a connection (RFC 9112, 9.3.2) at a time. While others are
+ * queued, it reads nothing from the socket. Responses must be sent in order, so processing more at a time would only
+ * use memory for responses that can't be sent yet.
  */
 export function inTurn(handle: RequestListener): RequestListener {
   const connections = new WeakMap<Socket, Connection>()

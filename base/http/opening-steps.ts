@@ -16,9 +16,9 @@ export type OpeningParts = {
   readonly log: Logger
   readonly draining: Pick<Draining, 'isReady' | 'isRefusing'>
   readonly errors: ErrorOptions
-  /** Refuses requests, for example during a flood, in a few microseconds. It sends its responses itself. */
+  /** Rejects requests within a few microseconds, for example during a flood. It sends the responses itself. */
   readonly early?: Middleware
-  /** Measures each request with a valid target, and its response. */
+  /** Measures each request that has a valid target, together with its response. */
   readonly measure?: Middleware
 }
 

@@ -33,7 +33,7 @@ export function readQuery(ctx: Context): Map<string, string> {
 /** @throws ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE, ERR_BAD_REQUEST for invalid JSON or a key named `__proto__` */
 export async function readJson(ctx: Context, limits: Pick<Limits, 'JSON_BODY'>): Promise<unknown> {
   const { body, rawBody } = await parseJson(ctx, limits.JSON_BODY)
-  // If the body is empty, the library does not report invalid JSON.
+  // The library accepts an empty body, although it is not valid JSON.
   if (rawBody === '') throw notJson()
   return body
 }
@@ -44,7 +44,7 @@ export async function readOptionalJson(ctx: Context, limits: Pick<Limits, 'JSON_
   return hasBody ? readJson(ctx, limits) : null
 }
 
-/** @throws ERR_CONTENT_TYPE when the type is none of `types`, ERR_BODY_TOO_LARGE above `limit` bytes */
+/** @throws ERR_CONTENT_TYPE if the type is not in `types`, ERR_BODY_TOO_LARGE if there are more than `limit` bytes */
 export async function readBytes(ctx: Context, types: readonly string[], limit: number): Promise<Buffer> {
   needType(ctx, types)
   return readRaw(ctx, limit)
@@ -69,14 +69,14 @@ async function parseJson(ctx: Context, limit: number): Promise<Context['request'
   } catch (error) {
     throw unread(error, limit)
   }
-  // The library reports no error if the request was closed, so check whether it read a body.
+  // The library reports no error if the request was aborted, so check whether it read a body.
   if (ctx.request.rawBody === undefined) throw endedEarly()
   return ctx.request
 }
 
 type Parser = ReturnType<typeof bodyParser>
 
-/** The parsers by method and limit. They are cached because creating a parser takes longer than parsing a body. */
+/** Parsers by method and limit. They are cached because creating a parser takes longer than parsing a body. */
 const parsers = new Map<string, Parser>()
 
 function parserFor(method: string, limit: number): Parser {
@@ -87,7 +87,7 @@ function parserFor(method: string, limit: number): Parser {
     parsedMethods: [method],
     enableTypes: ['json'],
     jsonLimit: limit,
-    // Strict mode would turn an empty body into {}. The routes' schemas refuse anything that is not an object.
+    // Strict mode would turn an empty body into {}. The routes' schemas reject anything that is not an object.
     jsonStrict: false,
   })
   parsers.set(key, parser)
@@ -95,8 +95,8 @@ function parserFor(method: string, limit: number): Parser {
 }
 
 /**
- * Checks the body's headers before it is read. Without these checks, the libraries would decompress bodies, and wait
- * forever for the end of a truncated one. They would also truncate the announced length to 32 bits.
+ * Checks the headers of a body before the body is read. Without these checks, the libraries would decompress compressed
+ * bodies, and wait forever for the end of a truncated one. They would also truncate Content-Length to 32 bits.
  */
 function needPlain(ctx: Context, limit: number): void {
   const encoding = ctx.get('Content-Encoding')
@@ -108,7 +108,7 @@ function needPlain(ctx: Context, limit: number): void {
   if ((ctx.request.length ?? 0) > limit) throw tooLarge(limit)
 }
 
-/** The JSON parser's errors quote the body and contain all of it in a property, so they are not set as `cause`. */
+/** The JSON parser's errors contain the whole body in a property, so they are not set as `cause`. */
 function unread(error: unknown, limit: number): PlatformError {
   if (error instanceof SyntaxError) return error.message.includes('forbidden prototype') ? hasProto() : notJson()
   return (error as { type?: string }).type === 'entity.too.large' ? tooLarge(limit) : endedEarly(error)
@@ -133,7 +133,7 @@ function tooLarge(limit: number): PlatformError {
   )
 }
 
-/** The error for a connection that closes before the end of a body. */
+/** The error for a connection that closes before the whole body was received. */
 export function endedEarly(cause?: unknown): PlatformError {
   return new PlatformError(
     'ERR_BAD_REQUEST',
@@ -143,7 +143,7 @@ export function endedEarly(cause?: unknown): PlatformError {
   )
 }
 
-/** @throws ERR_CONTENT_TYPE when the body's type is none of `types` */
+/** @throws ERR_CONTENT_TYPE if the body's type is not in `types` */
 export function needType(ctx: Context, types: readonly string[]): void {
   if (ctx.is([...types])) return
   const given = ctx.get('Content-Type')

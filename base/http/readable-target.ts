@@ -3,8 +3,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { sendProblem } from './answer-errors.ts'
 
 /**
- * Rejects a request target that can't be parsed, as in `GET http://[x/ HTTP/1.1`, because all later steps may read its
- * path.
+ * Rejects a request target that can't be parsed, as in `GET http://[x/ HTTP/1.1`, because later steps read its path.
  */
 export const needReadableTarget: Middleware = (ctx, next) => {
   try {

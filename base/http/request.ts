@@ -5,7 +5,7 @@ import type { CookieScope } from './cookies.ts'
 import { requireFrameOfOurs, requireNavigation } from './fetch-metadata.ts'
 import type { Site, Sites } from './sites.ts'
 
-/** Data about a request that the first middleware steps determine; later steps read it from `ctx.state`. */
+/** Request data that the first middleware steps determine. Later steps read it from `ctx.state`. */
 export type RequestState = {
   correlationId: string
   client: ClientSide
@@ -17,7 +17,7 @@ export function stateOf(ctx: Context): RequestState {
   return ctx.state as RequestState
 }
 
-/** The browser's User-Agent header, shortened; null if it sent none. Users recognise their browsers by it. */
+/** The browser's User-Agent header, shortened; null if it sent none. It helps users recognise their own browsers. */
 export function agentOf(ctx: Context): string | null {
   return ctx.get('User-Agent').slice(0, 200) || null
 }
@@ -26,7 +26,7 @@ export function createNonce(): string {
   return randomText(18)
 }
 
-/** Returns the scope of a solution's cookies in the response to this request. */
+/** Returns the scope of a solution's cookies for the response to this request. */
 export function cookieScope(ctx: Context, sites: Sites, solution: string): CookieScope {
   const secure = sites.originOf(solution, stateOf(ctx).client).startsWith('https:')
   return { realm: solution, secure, ownHost: !sites.shared }

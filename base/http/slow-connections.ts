@@ -1,8 +1,8 @@
 /** A connection whose peer reads its responses slowly. */
 export type SlowConnection = {
-  /** Null for a trusted proxy, since anyone may be behind it. */
+  /** The peer's network; null for a trusted proxy, because many clients share its address. */
   readonly network: string | null
-  /** The size of its unread responses, in bytes. */
+  /** The size, in bytes, of the responses that the peer hasn't read yet. */
   readonly held: number
   readonly end: () => void
 }
@@ -11,7 +11,8 @@ export type SlowConnection = {
 export const MOST_HELD = 64 * 1024 ** 2
 
 /**
- * Closes slow connections, those with the most unread bytes first, until the others have at most `most` bytes in total.
+ * Closes slow connections until those that remain have at most `most` unread bytes in total. Starts with those that
+ * have the most.
  */
 export function endLargest(slow: readonly SlowConnection[], most: number): void {
   let held = slow.reduce((sum, one) => sum + one.held, 0)

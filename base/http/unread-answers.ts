@@ -23,7 +23,7 @@ type Seen = {
 /**
  * Limits the memory for HTTP/1.1 responses that the peer doesn't read. If slow connections have more than `mostHeld`
  * unread bytes in total, those with the most are closed. base/tls/http2-sessions.ts has the same limit for HTTP/2.
- * @param checkEvery time between two checks while responses are open, in ms
+ * @param checkEvery interval between checks while responses are open, in ms
  * @returns a function that checks now
  */
 export function boundUnreadAnswers(

@@ -11,9 +11,9 @@ import { earlyAnswer } from './early-answer.ts'
 type Upgrade = { readonly socket: Socket; readonly head: Buffer; readonly response: ServerResponse }
 
 const upgrades = new WeakMap<IncomingMessage, Upgrade>()
-/** Invalid WebSocket handshakes, with the reason why they are rejected. */
+/** Invalid WebSocket handshakes, each with the reason for its rejection. */
 const refused = new WeakMap<IncomingMessage, string>()
-/** How many requests of each connection don't have a complete response yet. */
+/** The number of requests per connection whose responses are still incomplete. */
 const openRequests = new WeakMap<Socket, number>()
 
 /**
@@ -72,13 +72,13 @@ function refuse(response: ServerResponse, reason: string): void {
 }
 
 /**
- * Passes WebSocket handshakes through every step of the app, like any other request. A step that rejects one sets the
- * status of its response. The step that accepts it calls `takeWebSocket`, which takes over the socket.
+ * Passes WebSocket handshakes through every step of the app, like any other request. A step rejects a handshake by
+ * setting the response's status. A step that accepts it calls `takeWebSocket`, which takes over the socket.
  */
 export function passUpgrades(server: Server, app: Koa): void {
   const handle = app.callback()
   server.on('upgrade', (request, socket, head) => {
-    // Handshakes that `takesUpgrade` accepts have no body, so this is the connection itself.
+    // Handshakes that `takesUpgrade` accepts have no body, so the socket is the connection itself.
     if (!(socket instanceof Socket)) return void socket.destroy()
     // A client that disconnects during the handshake must not crash the host.
     socket.on('error', () => socket.destroy())
@@ -94,7 +94,7 @@ export function passUpgrades(server: Server, app: Koa): void {
 
 /**
  * Takes over the socket of a WebSocket request. `use` is not called if the browser has disconnected or the handshake is
- * invalid. In the second case, the library responds.
+ * invalid. If the handshake is invalid, the library sends the response.
  * @returns false if the request is not for a WebSocket
  */
 export function takeWebSocket(ctx: Context, sockets: WebSocketServer, use: (socket: WebSocket) => void): boolean {
@@ -110,12 +110,12 @@ export function takeWebSocket(ctx: Context, sockets: WebSocketServer, use: (sock
 }
 
 /**
- * Maximum fragments per message, since each buffered fragment takes memory. Browsers send messages of this size in one
- * or a few fragments.
+ * Maximum fragments per message, since each buffered fragment uses memory. Browsers split messages this long into a few
+ * fragments at most.
  */
 const MOST_PARTS = 64
 
-/** @param longest in bytes per message; a connection that sends more is closed */
+/** @param longest the maximum size of a message in bytes; a connection that exceeds it is closed */
 export function createWebSocketServer(longest: number): WebSocketServer {
   // Compression is off because it would need memory for each connection.
   return new WebSocketServer({

@@ -2,14 +2,14 @@ import { firstRows } from '../database/portable.ts'
 import { HAND_OVER_TIME } from './hand-over.ts'
 import type { MailDatabase, MailRow, MailService } from './tables.ts'
 
-/** How long a node reserves an email while it hands the email over, in ms. */
+/** How long an email stays reserved for the node that is sending it, in ms. */
 const TAKEN = 2 * HAND_OVER_TIME
 
 /** The emails in the database that are waiting to be sent. Times are in epoch ms. */
 export interface DueMails {
   /**
-   * Reserves the next email to send. Takes organisations in turn, and the oldest email of each first, so that one
-   * organisation's many emails don't delay those of another.
+   * Reserves the next email to send: the oldest one from the next organisation. The organisations take turns, so that
+   * one with many emails doesn't delay the others.
    * @returns undefined if no email is due
    */
   take(now: number): Promise<MailRow | undefined>
@@ -20,7 +20,7 @@ export interface DueMails {
 }
 
 export function createDueMails(db: MailDatabase, { mails: table }: MailService): DueMails {
-  /** The organisation that was served last. */
+  /** The organisation whose email was reserved last. */
   let last = ''
   let searching: Promise<MailRow | undefined> = Promise.resolve(undefined)
 

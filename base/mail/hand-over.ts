@@ -18,7 +18,7 @@ const TIMES = { connect: 10_000, answer: 20_000, all: HAND_OVER_TIME }
 
 /**
  * Hands emails to the mail server. It opens a new connection for each email, because there are few. The library is
- * imported with the first email, because most processes send none.
+ * imported only when the first email is sent, because most processes send none.
  */
 export function createHandOver(
   settings: Omit<MailSettings, 'hourly'>,

@@ -4,18 +4,20 @@ import { insertOnce } from '../database/portable.ts'
 import type { MailDatabase, MailService } from './tables.ts'
 
 /**
- * The origin of an email. `organisation` is an organisation's id in the control center, or '' on a host. `askedBy` is
- * `member` for an organisation's members and a host's operators, and `anybody` for requests from a login page. Each
+ * The origin of an email. `organisation` is the id of an organisation in the control center, or '' on a host. `askedBy`
+ * is `member` for an organisation's members and a host's operators, and `anybody` for requests from a login page. Each
  * origin has a separate hourly limit. Strangers at a login page therefore can't use up the emails that are needed for
  * invitations.
  */
 export type MailOrigin = { readonly organisation: string; readonly askedBy: 'member' | 'anybody' }
 
-/** Limits how many emails an organisation or a host sends, because all share the mail server and its reputation. */
+/**
+ * Limits how many emails an organisation or a host sends, because all of them share one mail server and its reputation.
+ */
 export interface MailShares {
-  /** @throws ERR_THROTTLED if too many emails of the organisation are queued, or it has sent too many in this hour */
+  /** @throws ERR_THROTTLED if the organisation has too many queued emails, or has sent too many in this hour */
   need(origin: MailOrigin): Promise<void>
-  /** Does the same as `need`, and counts one email. */
+  /** Performs the same check as `need`, then counts one email. */
   take(origin: MailOrigin): Promise<void>
 }
 
@@ -37,7 +39,7 @@ export function createMailShares(
   hourly: number,
   now: () => number,
 ): MailShares {
-  /** The hour in which an organisation's exhausted limit was last logged. */
+  /** By organisation: the hour in which its exhausted limit was last logged. */
   const said = new Map<string, number>()
 
   async function needPlace(organisation: string): Promise<void> {

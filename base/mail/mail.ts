@@ -47,7 +47,7 @@ const AT_ONCE = 4
 const FIRST_WAIT = 10_000
 const LONGEST_WAIT = 3_600_000
 const GIVEN_UP = 3 * 24 * 3_600_000
-/** Polling interval in ms, for emails that other nodes queued, or left unsent when they crashed. */
+/** Polling interval in ms, for finding emails that other nodes queued, or left unsent when they crashed. */
 const LOOK_EVERY = 30_000
 
 export type MailParts = {
@@ -99,7 +99,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
 
   async function sendAllDue(deliver: NonNullable<typeof handOver>): Promise<void> {
     try {
-      // When stopped, the remaining emails stay in the database until the service starts again.
+      // After a stop, the remaining emails stay in the database until the service starts again.
       while (!isStopped) {
         const seen = requests
         const row = await due.take(now())
@@ -109,7 +109,7 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
         } else if (seen === requests) return
       }
     } finally {
-      // Do this in the same tick as the last check for new requests. A later request then starts a new sender.
+      // Decrement in the same tick as the last check for new requests, so that a later request starts a new sender.
       senderCount--
     }
   }

@@ -15,8 +15,8 @@ export type MailRow = {
 }
 
 /**
- * The number of emails that have been sent since `hour` (the start of the hour, in epoch ms). `asked_by` has the same
- * values as in `MailOrigin`.
+ * The number of emails sent in the hour that starts at `hour` (epoch ms). `asked_by` has the same values as in
+ * `MailOrigin`.
  */
 export type MailCountRow = { organisation: string; asked_by: string; hour: number; count: number }
 
@@ -30,16 +30,16 @@ export type MailTables = {
 
 export type MailDatabase = Kysely<MailTables>
 
-/** The service that sends emails: its tables and its messages. */
+/** The mail tables of a service, and the messages that differ between the services. */
 export type MailService = {
   readonly mails: 'mails' | 'host_mails'
   readonly counts: 'mail_counts' | 'host_mail_counts'
   /** The sender's name at the start of a sentence, such as "The organisation". */
   readonly sender: string
-  /** A sentence about where to find out why the mail server rejects emails. */
+  /** A sentence that says where to find out why the mail server rejects emails. */
   readonly ifWaiting: string
-  /** What else the user can do when `MAILS_HOURLY` is used up, as the end of a sentence. */
+  /** The end of a sentence that says what users can do instead once the limit `MAILS_HOURLY` is exhausted. */
   readonly ifUsedUp: string
-  /** The log line that reports that `MAILS_HOURLY` is used up. */
+  /** The log line for an exhausted `MAILS_HOURLY` limit. */
   readonly usedUp: string
 }

@@ -4,7 +4,7 @@ import { providerForms } from './provider-settings.ts'
 import { SECRET_HOSTS } from './secret-hosts.ts'
 import { secretNameOf } from './secret-name.ts'
 
-/** OAuth settings as the author or operator wrote them, by their names in the manifest. */
+/** OAuth settings as the author or operator wrote them. The keys are their names in the manifest. */
 export type WrittenOAuthSettings = z.infer<typeof PartialOAuthForm>
 
 type SettingValues = Readonly<Record<string, unknown>>
@@ -57,7 +57,7 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * The form for a solution's OAuth settings, filled with the operator's values.
- * @param settable names of the settings in the form; default: all
+ * @param settable the names of the settings to include in the form; default: all
  */
 export function oauthForm(
   solution: string,

@@ -7,13 +7,13 @@ export type ProviderGuide = {
   /** The provider's page for registering applications; null if each installation of the provider has its own page. */
   readonly console: { readonly name: string; readonly href: string } | null
   /**
-   * One entry for each step, with the URL to enter in this step, or null. The texts are `admin.oauth.guide.{api}.{n}`,
-   * from 1.
+   * One entry per step: the URL to enter in that step, or null if there is none. The steps' texts have the keys
+   * `admin.oauth.guide.{api}.{n}`, numbered from 1.
    */
   readonly steps: readonly (RegisteredAddress | null)[]
 }
 
-/** How to register an application at each provider, as the wizard shows it. */
+/** How to register an application at each provider, as shown by the wizard. */
 export const PROVIDER_GUIDES: Readonly<Record<ProviderName, ProviderGuide>> = {
   /** @see https://support.google.com/cloud/answer/15549257 */
   Google: {

@@ -19,12 +19,12 @@ export type ProviderSetting = {
 export type ProviderForm = {
   readonly api: ProviderName
   readonly title: string
-  /** The default issuer for discovery; null if the settings must contain it. */
+  /** The issuer to use for discovery by default; null if the settings must contain it. */
   readonly issuer: string | null
   readonly settings: readonly ProviderSetting[]
 }
 
-/** The providers with their settings, from the table that sign-ins use. */
+/** The providers with their settings, from the same table that sign-ins use. */
 export function providerForms(): readonly ProviderForm[] {
   return (Object.keys(PROVIDERS) as ProviderName[]).map((api) => {
     const row = PROVIDERS[api]

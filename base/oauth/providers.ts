@@ -10,7 +10,6 @@ export type OwnSettings = Readonly<Partial<Record<OwnSetting, string>>>
 /** A provider's URLs. If one is missing, the provider's discovery document is used. */
 export type Places = {
   readonly issuer: string | null
-  /** See the property of the same name in `OAuthConfiguration`. */
   readonly issuerHasTenant?: boolean
   readonly authorizationEndpoint?: string
   readonly tokenEndpoint?: string
@@ -26,7 +25,7 @@ export type ProviderRow = {
   readonly title: string | null
   /** The settings that `places` accepts. */
   readonly settings: readonly OwnSetting[]
-  /** Returns null if a required setting is missing; `needs` lists the required settings. */
+  /** Returns null if a required setting is missing. `needs` lists those settings. */
   readonly places: (settings: OwnSettings) => Places | null
   /** Names the required settings, for an error message that begins with `{provider} needs`. */
   readonly needs: string
@@ -106,7 +105,7 @@ export const PROVIDERS: Readonly<Record<ProviderName, ProviderRow>> = {
   },
   /**
    * LinkedIn rejects `code_verifier` unless it has enabled PKCE for the application. It puts no `nonce` into ID tokens.
-   * It accepts the secret only in the form, which its discovery document does not mention.
+   * It accepts the client secret only in the form body, but its discovery document does not mention this.
    * @see https://learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2
    */
   LinkedIn: {
@@ -161,7 +160,8 @@ function microsoftPlaces(tenant: string): Places {
 }
 
 /**
- * GitHub Enterprise Server has its API under a path, github.com and Enterprise Cloud (`*.ghe.com`) under a host name.
+ * GitHub Enterprise Server has its API under a path. On github.com and Enterprise Cloud (`*.ghe.com`), the API has its
+ * own host name.
  */
 function githubPlaces(domain: string): Places {
   const hasApiHost = domain === 'github.com' || domain.endsWith('.ghe.com')

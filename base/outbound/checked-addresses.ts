@@ -8,26 +8,26 @@ import { canonicalAddress, isPublicAddress } from './public-address.ts'
 export type Address = { readonly address: string; readonly family: number }
 
 /**
- * The target of a connection: `host` is a name or an address without brackets, `place` is `host:port` as settings write
- * it.
+ * The target of a connection: `host` is a name or an address without brackets; `place` is `host:port` as written in
+ * settings.
  */
 export type Place = { readonly host: string; readonly place: string }
 
 export type AddressRules = {
-  /** Places, as `host:port`, that may be in a private network, on loopback or on this machine. */
+  /** Places, in the form `host:port`, that are allowed to be in a private network, on loopback or on this machine. */
   readonly allowedPrivate: readonly string[]
   /** The name of the property that lists these places, for the error message. */
   readonly setting: string
-  /** Returns all addresses of a name. Default: the system's resolver. */
+  /** Returns all addresses for a name. By default, the system's resolver is used. */
   readonly lookUp?: (host: string) => Promise<readonly Address[]>
-  /** Addresses of this machine, since the platform itself listens on some of them. */
+  /** This machine's addresses. They are treated as private, since the platform itself listens on some of them. */
   readonly ownAddresses?: () => readonly string[]
 }
 
 /**
  * Resolves a place once and returns the addresses that may be used. Connect only to these. This prevents DNS rebinding,
  * in which the name resolves to another machine a moment later.
- * @throws ERR_OUTBOUND_PRIVATE if one of them is not on the public internet and the place is not listed
+ * @throws ERR_OUTBOUND_PRIVATE if one of the addresses is not on the public internet and the place is not listed
  * @throws ERR_OUTBOUND_FAILED if the name has no address
  */
 export type CheckedAddresses = (place: Place) => Promise<readonly Address[]>
@@ -39,7 +39,8 @@ export function createCheckedAddresses(rules: AddressRules): CheckedAddresses {
   const { setting, lookUp = lookUpAll, ownAddresses = addressesOfMachine } = rules
   const listed = new Set(rules.allowedPrivate.map(listedPlace))
 
-  // Checks every address, not only the one that will be used, because a name with any private address is not public.
+  // Checks every address, not only the one that will be used, because one private address means that the name is not
+  // public.
   return async ({ host, place }) => {
     const addresses = isIP(host) === 0 ? await lookUp(host) : [{ address: host, family: isIP(host) }]
     if (addresses.length === 0) {

@@ -22,25 +22,26 @@ export type PostOptions = {
   readonly isCompressed: boolean
   /** In ms. */
   readonly timeout: number
-  /** Reads how many items of an accepted request were rejected. */
+  /** Reads from the response how many items the collector rejected, although it accepted the request. */
   readonly rejectedOf: (answer: Uint8Array, format: Format) => number
 }
 
-/**
- * Maximum bytes read from a response. The limit is needed because the URL may point to a server that is not a collector
- * and sends more.
- */
+/** Maximum bytes read from a response. The URL may point to a server that is not a collector and sends a large one. */
 const MOST_ANSWER = 64 * 1024
-/** Longest `Retry-After` that is respected, in ms. */
+/** The longest `Retry-After` that is honoured, in ms. */
 const LONGEST_WAIT = 10 * 60_000
 const zip = promisify(gzip)
 
 /** Retryable statuses of OTLP; proxies send 408. @see https://opentelemetry.io/docs/specs/otlp/#failures-1 */
 const RETRIED = [408, 429, 502, 503, 504]
-/** Statuses that the operator must fix. Chosen here: OTLP drops batches on 404, but the operator can correct a URL. */
+/**
+ * Statuses that only the operator can fix. Chosen here: OTLP drops batches on 404, but the operator can correct a URL.
+ */
 const BARRED = [401, 403, 404, 405, 407]
 
-/** Sends one request to the collector. Doesn't follow redirects, since the token may only be sent to that URL. */
+/**
+ * Sends one request to the collector. Doesn't follow redirects, since the token may be sent only to the configured URL.
+ */
 export async function post(
   body: Uint8Array,
   format: Format,
@@ -68,8 +69,8 @@ export async function post(
       return { kind: 'later', wait: waitOf(answer, LONGEST_WAIT), why: `the server returned HTTP ${status}` }
     }
     if (BARRED.includes(status) || status < 400) return { kind: 'barred', status }
-    // Chosen here: 500 and 501 are retried too. They may be a failure of the collector and don't mean that the body is
-    // invalid.
+    // Chosen here: 500 and 501 are retried too. They don't mean that the body is invalid; the collector itself may have
+    // failed.
     if (status >= 500) return { kind: 'later', wait: null, why: `the server returned HTTP ${status}` }
     return { kind: 'refused', status }
   } catch (error) {

@@ -23,7 +23,7 @@ export interface Sender {
   wake(): void
   dropped(count: number, reason: DropReason): void
   state(): SenderState
-  /** Tries to empty the queue for up to `patience` ms. Any remaining batches are sent after a restart. */
+  /** Tries to empty the queue for up to `patience` ms. Batches that remain are sent after a restart. */
   stop(patience: number): Promise<void>
 }
 
@@ -59,7 +59,7 @@ export function createSender(parts: SenderParts): Sender {
   let failures = 0
   let running: Promise<void> | null = null
   let isStopping = false
-  /** Ends the loop's current wait. */
+  /** Interrupts the loop's current wait. */
   let endWait = () => {}
 
   function countDropped(count: number, reason: DropReason): void {
@@ -134,7 +134,7 @@ export function createSender(parts: SenderParts): Sender {
     running ??= drain().then(
       () => {
         running = null
-        // A batch may have been added just after the queue was found empty.
+        // A batch may have been added just after the check that found the queue empty.
         if (!isStopping && queue.oldest() !== null) start()
       },
       (error: Error) => {
@@ -155,7 +155,7 @@ export function createSender(parts: SenderParts): Sender {
       isStopping = true
       endWait()
       await running
-      // Try again to send the last batches, unless the collector is known to be down.
+      // Try once more to send the remaining batches, unless the collector is known to be down.
       if (state === 'ok') await drain().catch(() => {})
       clearTimeout(timer)
       stopping.abort()

@@ -9,7 +9,7 @@ const { shim: SHIM } = platformOf()
 
 export type Program = 'solhost' | 'control-center'
 
-/** The commands in a clone, where the programs are not installed: npm runs both. */
+/** The commands to use in a clone. The programs are not installed there, so npm runs them. */
 const IN_CLONE: Readonly<Record<Program, string>> = {
   solhost: 'npx solhost',
   'control-center': 'npm run control-center --',
@@ -18,9 +18,9 @@ const IN_CLONE: Readonly<Record<Program, string>> = {
 type Place = { readonly environment: Readonly<Record<string, string | undefined>>; readonly folder: string }
 
 /**
- * Returns the command that starts a program from the current folder, for messages. It is `solhost` if that is
- * installed, such as in a container, and `npx solhost` in a clone. Otherwise, it runs the program's launcher by its
- * path.
+ * Returns the command that starts a program from the current folder, for use in messages. It is `solhost` if that
+ * program is installed, such as in a container, and `npx solhost` in a clone. Otherwise, it runs the program's launcher
+ * by its path.
  */
 export function programName(program: Program, { environment, folder }: Place = here()): string {
   const isNpx = environment.npm_command === 'exec'
@@ -47,7 +47,7 @@ function isInstalled(program: Program, path: string): boolean {
   return folders.some((folder) => existsSync(join(folder, `${program}${SHIM}`)))
 }
 
-/** The nearest folder with a package.json: this one or a parent. npx and npm look there. */
+/** The nearest folder with a package.json: this one or a parent. npx and npm use the same folder. */
 function packageFolder(folder: string): string | null {
   if (existsSync(join(folder, 'package.json'))) return folder
   const above = dirname(folder)

@@ -1,4 +1,4 @@
-/** A word of a printed command, quoted if the shell needs it. */
+/** Returns a word for a printed command, quoted if the shell needs it. */
 export function shellWord(word: string): string {
   return /^[\w./:@%+=~-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

@@ -27,17 +27,17 @@ function plain<Schema extends z.ZodType<string>>(schema: Schema) {
 }
 
 /**
- * The OAuth settings that the control center may set. They contain no secrets and no URLs, so that anyone who controls
- * the control center can't send users, codes, tokens or a secret elsewhere. URLs, and the redirect after a failed
- * login, are set only by the manifest or the Satellite's operator. Parameters that are passed through are excluded too,
- * because they can contain URLs.
+ * The OAuth settings that the control center may set. They contain no secrets and no URLs. Otherwise, anyone who
+ * controls the control center could send users, codes, tokens or secrets to another server. URLs, and the redirect
+ * after a failed login, are set only by the manifest or the Satellite's operator. Parameters that are passed to the
+ * provider unchanged are excluded too, because they can contain URLs.
  */
 export const DesiredOAuth = z.strictObject({
   api: OAUTH_SETTINGS.api.optional(),
   clientId: plain(OAUTH_SETTINGS.clientId),
   /**
-   * A reference to a secret: `%%NAME%%` is a secret that the Satellite's operator stored on the Satellite and allowed
-   * for certain hosts.
+   * A reference to a secret: `%%NAME%%` names a secret that the Satellite's operator stored on the Satellite and
+   * allowed for certain hosts.
    */
   apiSecret: z
     .string()
@@ -106,8 +106,9 @@ export const DESIRED_TYPE = 'solhost-desired+jws'
 export const LONGEST_STATEMENT = 256 * 1024
 
 /**
- * GET `desired?after={number}&wait={seconds}`: responds with 200 `{statement}` as soon as there is one with a higher
- * number (0: any). Responds with 204 if there is none within `wait` (at most `LONGEST_WAIT` s).
+ * GET `desired?after={number}&wait={seconds}`: responds with 200 `{statement}` as soon as there is a statement with a
+ * number above the given one (0: any). If there is none within `wait` seconds (at most `LONGEST_WAIT`), responds with
+ * 204.
  */
 export const DesiredAnswer = z.object({ statement: z.string().max(LONGEST_STATEMENT) }).meta({ id: 'DesiredAnswer' })
 export const LONGEST_WAIT = 55
@@ -130,7 +131,10 @@ const ReportedFault = z.object({
   column: z.int().min(0).optional(),
 })
 
-/** The result for one solution of a desired state. `code` and `faults` have the same form as for an upload. */
+/**
+ * The result for one solution of a desired state. `code` and `faults` have the same form as in the response to an
+ * upload.
+ */
 export const SolutionResult = z.object({
   name: SolutionName,
   sha256: Sha256,
@@ -160,7 +164,7 @@ export const Report = z
     solutions: z
       .array(z.object({ name: SolutionName, sha256: Sha256.nullable(), version: z.string().max(100) }))
       .max(MOST_SOLUTIONS),
-    /** The first problems on its health page, as sentences for the operator. */
+    /** The first problems on the Satellite's health page, as sentences for the operator. */
     health: z.enum(['good', 'warning', 'bad']),
     findings: z.array(Text).max(20),
   })
@@ -195,7 +199,7 @@ export type AuthenticateRequest = z.infer<typeof AuthenticateRequest>
 
 /**
  * POST `solutions/{name}/refresh`: checks a remembered user again. `since` is when the user last entered credentials.
- * If the password has changed since then, the remembered login ends.
+ * If the password has changed since then, the remembered login is no longer valid.
  */
 export const RefreshRequest = z.strictObject({ uid: z.string().max(200), since: Time }).meta({ id: 'RefreshRequest' })
 export type RefreshRequest = z.infer<typeof RefreshRequest>

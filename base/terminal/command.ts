@@ -18,7 +18,7 @@ export type Exit = keyof typeof EXIT_CODES
 
 export type Argument = {
   readonly what: string
-  /** Describes the value if the argument is omitted. Without it, the argument is required. */
+  /** Describes the value that is used if the argument is omitted. Without this property, the argument is required. */
   readonly default?: string
 }
 
@@ -54,7 +54,7 @@ type ValuesOf<Options extends Command['options']> = {
   readonly [Name in NamesOf<Options>]?: Options[Name]['type'] extends 'boolean' ? boolean : string
 }
 
-/** Defines a command whose `run` gets typed arguments and options. The parser has validated the values. */
+/** Defines a command. Its `run` receives the arguments and options with their types, validated by the parser. */
 export function command<
   const Arguments extends Command['arguments'],
   const Options extends Command['options'],
@@ -68,7 +68,7 @@ export function command<
     terminal: Terminal,
   ) => Promise<Exit>
 }): Command {
-  // The parser validates the values against the definition, but only at run time.
+  // At run time, the parser validates the values against the definition. The types can't show this.
   return { ...definition, run: (given, terminal) => definition.run(given as never, terminal) }
 }
 

@@ -1,6 +1,6 @@
 import { printable, type Terminal } from './terminal.ts'
 
-/** A progress line on a terminal, erased at the end. Without a terminal, nothing is printed. */
+/** A progress line on a terminal. It is erased at the end. Without a terminal, nothing is printed. */
 export function partProgress(terminal: Terminal): {
   show(doing: string, name: string): void
   end(): void

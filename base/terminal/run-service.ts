@@ -6,7 +6,7 @@ import type { Exit } from './command.ts'
 import { leaveEarlySignals } from './early-signals.ts'
 import { printableJson } from './terminal.ts'
 
-/** The platform's own log. One line per event: JSON for machines, readable on a terminal. */
+/** The platform's own log, with one line per event. The format is JSON, or readable text on a terminal. */
 export async function createLog(level: LogLevel, isTerminal: boolean): Promise<Logger> {
   const { pino } = await import('pino')
   const options = { level, base: null }
@@ -18,20 +18,20 @@ export async function createLog(level: LogLevel, isTerminal: boolean): Promise<L
 }
 
 /**
- * In ms. Signals within this time count as one: if a signal is sent to the whole process group, the launcher passes it
- * on to this process again.
+ * Window in ms within which several signals are treated as one. If a signal is sent to the whole process group, the
+ * launcher also passes it on to this process.
  */
 const SAME_SIGNAL = 500
 
 /**
- * Calls `stop` on a signal, or when the launcher exits, which always closes its channel.
- * @param stop called again for each further signal, because another signal means that the user doesn't want to wait
+ * Calls `stop` on a signal, or when the launcher's exit closes the IPC channel.
+ * @param stop called again for each further signal, which means that the user doesn't want to wait
  */
 export function stopOnSignals(stop: () => Promise<void>, stopped: (exit: Exit) => void): void {
   let since: number | null = null
   const end = () => {
     if (since !== null) {
-      // Ignore errors here, because the first call reports the outcome.
+      // Ignore errors here, because the first call already reports them.
       if (performance.now() - since > SAME_SIGNAL) stop().catch(() => {})
       return
     }
@@ -44,14 +44,14 @@ export function stopOnSignals(stop: () => Promise<void>, stopped: (exit: Exit) =
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, end)
   leaveEarlySignals()
   process.on('disconnect', end)
-  // The launcher gave us an IPC channel; if that is already closed, the launcher has exited.
+  // If the IPC channel from the launcher is already closed, the launcher has exited.
   if (process.env.SOLHOST_LAUNCHER !== undefined && !process.connected) end()
 }
 
-/** The system reports the port number, but not which of these settings contained it. */
+/** The system's error contains the port number, but not which of these settings it is from. */
 const PORTS = 'PORT, ADMIN_PORT, METRICS_PORT or HTTP_REDIRECT_PORT'
 
-/** Why a host could not start, as a message for the operator. */
+/** Explains to the operator why a host could not start. */
 export function whyNot(error: unknown): string {
   if (error instanceof PlatformError) return error.message
   const { code, port, address, syscall } = error as NodeJS.ErrnoException & { port?: number; address?: string }
@@ -68,7 +68,7 @@ export function whyNot(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
-/** For a folder mounted into a container, the owner is set by UID on the host machine. */
+/** The owner of a folder mounted into a container is determined by its UID on the host machine. */
 function whoseFolder(code: string): string {
   if (code === 'EROFS') return 'The folder is on a read-only file system. Mount it as writable.'
   const user = process.getuid?.()

@@ -2,13 +2,13 @@ import { styleText } from 'node:util'
 
 type Style = Parameters<typeof styleText>[0]
 
-/** Where a command writes. Styles are used only on a terminal, and not with NO_COLOR. */
+/** The output of a command. Styles are used only on a terminal, and never if NO_COLOR is set. */
 export interface Terminal {
-  /** Standard output: the requested output. */
+  /** Writes to standard output, for the output that the user requested. */
   out(text: string): void
-  /** Standard error: everything else, such as problems and progress. */
+  /** Writes to standard error, for everything else, such as problems and progress. */
   err(text: string): void
-  /** The text in a style if `out` supports styles, else unchanged. */
+  /** Returns the text in a style if `out` supports styles; otherwise unchanged. */
   styled(style: Style, text: string): string
   /** Same as `styled`, but for `err`. */
   styledError(style: Style, text: string): string
@@ -42,10 +42,7 @@ export function createTerminal(
  */
 const CONTROL = '\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069'
 const CONTROLS = new RegExp(`[${CONTROL}]`, 'g')
-/**
- * Matches the same characters in JSON, escaped or literal. Other escapes are matched as a whole, without the capture
- * group.
- */
+/** Matches the same characters in JSON, escaped or literal. All other escapes are matched too, but not captured. */
 const CONTROLS_OF_JSON = new RegExp(`(\\\\(?:u00[01][\\da-f]|[bfr])|[${CONTROL}])|\\\\.`, 'g')
 
 /** Makes text from a file or a host safe for a terminal: control characters become �. */
@@ -53,13 +50,14 @@ export function printable(text: string): string {
   return text.replace(/\r\n/g, '\n').replace(CONTROLS, '�')
 }
 
-/** Same as `printable`, but for JSON, which stays valid. */
+/** Same as `printable`, but for JSON: the result is still valid JSON. */
 export function printableJson(text: string): string {
   return text.replace(CONTROLS_OF_JSON, (found: string, control?: string) => (control === undefined ? found : '�'))
 }
 
 /**
- * A value as JSON, on several lines or one. Control characters are escaped, so that a terminal doesn't interpret them.
+ * Returns a value as JSON, on several lines or one. Control characters are escaped, so that a terminal doesn't
+ * interpret them.
  */
 export function jsonText(value: object, isInOneLine = false): string {
   const escaped = (one: string) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`

@@ -8,12 +8,15 @@ import { readSecretFile } from '../config/secret-file.ts'
 import { unreadSecret } from '../config/unread-secret.ts'
 import { whyRefused } from './why-refused.ts'
 
-/** The host's certificate file and its password, which may be in another file that changes together with it. */
+/**
+ * The host's certificate file and its password. The password may be in a second file, which changes together with the
+ * first.
+ */
 export type CertificateSource = {
   /** Absolute path. */
   readonly file: string
   readonly passphrase: string
-  /** The value of `CERTIFICATE_PASS_FILE`. If null, the password is not read from a file. */
+  /** The file with the password, from `CERTIFICATE_PASS_FILE`. If null, the password is not read from a file. */
   readonly passphraseFile: string | null
 }
 
@@ -26,11 +29,14 @@ export type Certificate = {
   readonly digest: string
 }
 
-/** Maximum bytes of the file. Chosen here: certificate files have 2 to 10 kB, so a larger file is something else. */
+/**
+ * Maximum bytes of the file. Chosen here: certificate files are 2 to 10 kB, so a much larger file is something else.
+ */
 const LARGEST = 1024 ** 2
 
 /**
- * Reads and checks a PKCS12 file. It is synchronous, like reading the settings, because the file is small.
+ * Reads and checks a PKCS12 file. Reads synchronously, because the file is small. The settings are read in the same
+ * way.
  * @throws ERR_CERTIFICATE with a message that explains what the file is and what to do, without the password
  */
 export function readCertificate(source: CertificateSource): Certificate {
@@ -47,8 +53,8 @@ export function readCertificate(source: CertificateSource): Certificate {
 }
 
 /**
- * Reads the file's certificate with Node's public API only: a server-side TLS socket returns its own certificate, even
- * if no connection is ever opened.
+ * Gets the file's certificate with Node's public API only: a server-side TLS socket returns its own certificate, even
+ * without a connection.
  */
 function ownCertificate(pfx: Buffer, passphrase: string): X509Certificate {
   const secureContext = createSecureContext({ pfx, passphrase })

@@ -13,8 +13,8 @@ export type CertificateState = {
 }
 
 /**
- * A certificate is reported if it expires within this time, in ms. Certificates for 90 days are usually renewed when 30
- * days are left.
+ * A certificate is reported as expiring if less than this time is left, in ms. Certificates for 90 days are usually
+ * renewed 30 days before they expire.
  */
 export const SOON = 30 * 86_400_000
 
@@ -27,7 +27,7 @@ export function stateOfCertificate(x509: X509Certificate, now: number): Certific
   return { names: x509.subjectAltName ?? x509.subject, validFrom, validTo, problem }
 }
 
-/** Describes the problem in a sentence; null if there is none. @param now epoch ms */
+/** Describes the certificate's problem in a sentence; null if there is none. @param now epoch ms */
 export function sayProblem({ problem, validFrom, validTo }: CertificateState, now: number): string | null {
   if (problem === null) return null
   if (problem === 'expired') {
@@ -40,7 +40,7 @@ export function sayProblem({ problem, validFrom, validTo }: CertificateState, no
   return `The host’s certificate expires at ${iso(validTo)}, in ${counted(days, 'day')}. Replace the certificate file; no restart is needed.`
 }
 
-/** Returns those names that the certificate doesn't cover. */
+/** Returns the names that the certificate doesn't cover. */
 export function namesNotCovered(x509: X509Certificate, names: readonly string[]): readonly string[] {
   return names.filter((name) => {
     const host = name.replace(/^\[|\]$/g, '')
@@ -48,7 +48,10 @@ export function namesNotCovered(x509: X509Certificate, names: readonly string[])
   })
 }
 
-/** Returns the host names in `PUBLIC_URL` and `SOLUTION_ORIGIN`, the latter for an example solution called "name". */
+/**
+ * Returns the host names in `PUBLIC_URL` and `SOLUTION_ORIGIN`. For the latter, "name" is used as an example of a
+ * solution's name.
+ */
 export function publicNames(settings: {
   readonly publicUrl: URL | null
   readonly solutionOrigin: { readonly suffix: string } | null

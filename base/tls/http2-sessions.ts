@@ -12,18 +12,18 @@ const REQUEST_TIME = 300_000
 /** If the peer reads too little of a response for this time, in ms, its connection is closed. */
 const STUCK_TIME = 120_000
 /**
- * The peer must read at least this fraction of the pending bytes within `STUCK_TIME`. Otherwise, it could keep
- * responses in memory by reading a byte now and then.
+ * The peer must read at least this fraction of the pending bytes within `STUCK_TIME`. Without this limit, a peer could
+ * keep responses in memory by reading a byte now and then.
  */
 const LEAST_TAKEN = 1 / 10
 /** A connection that reads fewer bytes than this between two checks is slow: 12 kB per second. */
 const SLOW = 60 * 1024
 const LOOK_EVERY = 5000
-/** Time, in ms, in which a connection that is closed to make room can end gracefully. */
+/** Time in ms for a graceful close of a connection that must make room for another. */
 const ROOM_TIME = 1000
 /**
- * Above this many connections, a new one replaces the connection that has been idle longest. If none is idle, it
- * replaces one from the network with the most connections, or is rejected.
+ * The number of connections above which a new one replaces the connection that has been idle longest. If none is idle,
+ * it replaces one from the network with the most connections, or is rejected.
  */
 const MOST_SESSIONS = 4096
 
@@ -34,10 +34,10 @@ export type ConnectionSettings = {
 }
 
 type Seen = {
-  /** Null for a trusted proxy, since anyone may be behind it. */
+  /** The peer's network; null for a trusted proxy, because many clients share its address. */
   readonly network: string | null
   readonly streams: Map<ServerHttp2Stream, number>
-  /** The time when the last request began or ended. */
+  /** When the last request began or ended. */
   lastUse: number
   /**
    * At the last check: the number of bytes that had been written to the connection (`written`) and that were still
@@ -45,10 +45,7 @@ type Seen = {
    */
   written: number
   held: number
-  /**
-   * The last check at which nothing was pending or the peer had read enough: its time, and the bytes written and unread
-   * by then.
-   */
+  /** The time and the byte counts of the last check at which nothing was pending or the peer had read enough. */
   progress: { at: number; written: number; held: number }
   /** The bytes that stayed unread between the last two checks; 0 if the peer read fast enough. */
   heldSlowly: number
@@ -57,8 +54,8 @@ type Seen = {
 }
 
 /**
- * Closes the connection with an error, because Node can't send only a code. The session's `error` listener handles the
- * error.
+ * Closes the connection with an error, because Node can't send only an error code. The session's `error` listener
+ * handles the error.
  */
 function turnAway(session: ServerHttp2Session): void {
   session.destroy(new Error('this connection exceeded one of the host’s limits'), constants.NGHTTP2_ENHANCE_YOUR_CALM)
@@ -66,9 +63,7 @@ function turnAway(session: ServerHttp2Session): void {
 
 export interface SessionWatch {
   add(session: ServerHttp2Session): void
-  /**
-   * Announces on each connection that no further requests are accepted. Each connection closes after its last response.
-   */
+  /** Tells each peer that no further requests are accepted. Each connection closes after its last response. */
   goAway(): void
   destroy(): void
 }
@@ -91,7 +86,7 @@ export function createSessionWatch(
   let isGoing = false
 
   function add(session: ServerHttp2Session): void {
-    // This handshake finished while the host was stopping. The browser retries on another host.
+    // This TLS handshake finished while the host was stopping. The browser retries and connects to another host.
     if (isGoing) {
       session.close()
       return
@@ -155,7 +150,8 @@ export function createSessionWatch(
 
   function makeRoom(among: Iterable<ServerHttp2Session>, of: number): void {
     const idle = [...among].filter((session) => !session.destroyed && sessions.get(session)?.streams.size === 0)
-    // Close several together: under such a load, sorting for each new connection would be too expensive.
+    // Close several connections at a time, because sorting them for each new connection would be too expensive under
+    // load.
     for (const session of idle.sort(byLastUse).slice(0, Math.ceil(of / 64))) {
       forget(session)
       session.goaway()
@@ -165,7 +161,7 @@ export function createSessionWatch(
 
   /**
    * Closes a connection from the network with the most connections, so that a few networks can't block the others.
-   * Called if all connections are in use.
+   * Called if no connection is idle.
    */
   function takeFromLargest(own: number): boolean {
     const largest = [...networks.values()].reduce((one, other) => (other.size > one.size ? other : one), new Set())
@@ -200,7 +196,7 @@ export function createSessionWatch(
     )
   }
 
-  /** This doesn't use `close`: the socket would stay open for as long as the peer neither reads nor closes it. */
+  /** Don't use `close` here: the socket would stay open for as long as the peer neither reads nor closes it. */
   function endIdle(session: ServerHttp2Session, seen: Seen): void {
     if (seen.isGoingAway) session.destroy()
     else session.goaway()
@@ -222,7 +218,7 @@ export function createSessionWatch(
   return watch
 }
 
-/** Cancels requests that take too long to arrive. @returns whether the peer has stopped reading for too long */
+/** Cancels requests that take too long to arrive. @returns whether the peer has not read responses for too long */
 function isTooLong(session: ServerHttp2Session, seen: Seen, now: () => number): boolean {
   let isWaiting = false
   let held = 0

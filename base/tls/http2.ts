@@ -6,24 +6,24 @@ import { headersTooLarge } from '../http/headers-too-large.ts'
 import { type ConnectionSettings, createSessionWatch } from './http2-sessions.ts'
 
 /**
- * Maximum size of a request's headers, in bytes plus 32 per field (RFC 9113, 6.5.2). Corresponds to about 16 kB in
+ * Maximum size of a request's headers, in bytes plus 32 per field (RFC 9113, 6.5.2). This corresponds to about 16 kB in
  * HTTP/1.1.
  */
 const HEADERS_SIZE = 32 * 1024
-/** Maximum number of header fields. It is this high because browsers send each cookie as a separate field. */
+/** Maximum number of header fields. The limit is high because browsers send each cookie as a separate field. */
 const HEADER_FIELDS = 512
 
 /** Limits per connection. Node's defaults apply to options that are not listed. */
 const BOUNDS = {
   maxSessionInvalidFrames: 100,
   /**
-   * In MB (10^6 bytes). If more response data is unread, further requests on that connection are rejected. Chosen here:
-   * Node's default, because a browser that is loading a large image also needs other files of the page.
+   * In MB (10^6 bytes). If a connection has more unread response data, its further requests are rejected. Chosen here:
+   * Node's default, because a browser that is loading a large image also needs the page's other files.
    */
   maxSessionMemory: 10,
   /**
-   * `maxHeaderListPairs` and `maxHeaderListSize` are twice what we accept. Up to these limits, the response is 431.
-   * Above them, Node closes the stream without a response.
+   * `maxHeaderListPairs` and `maxHeaderListSize` are twice what we accept. Requests that exceed our own limits get a
+   * 431. Above Node's limits, Node closes the stream without a response.
    */
   maxHeaderListPairs: 2 * HEADER_FIELDS,
   maxSessionRejectedStreams: 100,
@@ -34,15 +34,15 @@ const BOUNDS = {
     maxConcurrentStreams: 100,
     maxHeaderListSize: 2 * HEADERS_SIZE,
     /**
-     * Bytes of a body that may arrive before they are read. The default of 64 kB slows uploads over high-latency
-     * connections.
+     * Maximum bytes of a body that may arrive before the app reads them. The default of 64 kB slows uploads over
+     * high-latency connections.
      */
     initialWindowSize: 256 * 1024,
     /** WebSockets over HTTP/2 (RFC 8441) are not offered, so browsers use HTTP/1.1 for them. */
     enableConnectProtocol: false,
   },
 } as const
-/** Same as `initialWindowSize`, but for all request bodies of a connection together. */
+/** Same as `initialWindowSize`, but for all request bodies of a connection combined. */
 const SESSION_WINDOW = 1024 ** 2
 
 /** Handles the HTTP/2 connections of a TLS server. Requests pass through the same middleware as HTTP/1.1 requests. */
@@ -61,7 +61,7 @@ export function createHttp2(
   server.on('checkExpectation', (_request, response) => refuse(response, 417))
   server.on('session', (session: ServerHttp2Session) => {
     session.setLocalWindowSize(SESSION_WINDOW)
-    // Only the peer can cause session errors, by a broken connection or an invalid frame.
+    // Only the peer can cause session errors, with a broken connection or an invalid frame.
     session.on('error', () => session.destroy())
     watch.add(session)
   })
@@ -75,8 +75,7 @@ export function createHttp2(
 }
 
 /**
- * Sets the HTTP/1.1 headers that the app uses: `Host`, and the one that shows whether there is a body (RFC 9113, 8.3.1
- * and 8.1).
+ * Sets the HTTP/1.1 headers that the app uses: `Host`, and the one that indicates a body (RFC 9113, 8.3.1 and 8.1).
  * @returns false if the request has two different hosts or none, or a scheme other than http and https. Node does not
  * validate the path for other schemes.
  */

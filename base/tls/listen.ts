@@ -17,8 +17,8 @@ export function listening(server: WebServer, port: number, host: string): Promis
     server.once('error', reject)
     server.listen(port, host, () => {
       server.off('error', reject)
-      // This error means that a connection could not be accepted, for example because there were no descriptors or no
-      // memory. The next one may succeed.
+      // A connection could not be accepted, for example because the process ran out of file descriptors or memory. The
+      // next one may succeed.
       server.on('error', () => {})
       resolve(server)
     })
@@ -26,8 +26,8 @@ export function listening(server: WebServer, port: number, host: string): Promis
 }
 
 /**
- * Accepts no new connections. Idle connections end immediately. Busy ones end after their response, or after
- * `STOP_GRACE`.
+ * Accepts no new connections. Idle connections are closed immediately. Busy ones are closed after their response, or
+ * after `STOP_GRACE`.
  */
 export function closeServer(server: WebServer): Promise<void> {
   return new Promise((resolve) => {

@@ -28,7 +28,7 @@ export function redirectToHttps(sites: Sites, port: () => number): Middleware {
       )
     }
     ctx.status = 308
-    // Begin with the origin, because a path that starts with two slashes could otherwise specify another host.
+    // Start with the origin. Otherwise, a path that starts with two slashes could specify another host.
     ctx.set('Location', `${site.origin}${ctx.path.startsWith('/') ? ctx.path : '/'}${ctx.search}`)
   }
 }

@@ -25,13 +25,13 @@ const CIPHERS = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':')
 
-/** Timeout of a handshake, in ms. With Node's default, each silent connection would hold a socket for 120 s. */
+/** Timeout for a TLS handshake, in ms. With Node's default, each silent connection would hold a socket for 120 s. */
 const HANDSHAKE_TIME = 20_000
 
 /**
- * A TLS server for HTTP/1.1 and HTTP/2; the browser chooses (ALPN). Chosen here: Node's HTTPS server for HTTP/1.1, so
- * that it behaves exactly as without TLS (time limits, upgrades, stop). It passes HTTP/2 sockets to a separate server.
- * For WebSockets, browsers open a second connection, over HTTP/1.1.
+ * A TLS server for HTTP/1.1 and HTTP/2; the protocol is negotiated with ALPN. Chosen here: HTTP/1.1 uses Node's HTTPS
+ * server, so that it behaves exactly as without TLS (timeouts, upgrades and shutdown). HTTP/2 sockets are passed to a
+ * separate server. For WebSockets, browsers open a second connection, over HTTP/1.1.
  */
 export function createSecureServer(app: Koa, certificate: HostCertificate, settings: ConnectionSettings): Server {
   const server = new SecureServer(
@@ -56,7 +56,8 @@ function contextOf({ pfx, passphrase }: Certificate): SecureContextOptions {
 class SecureServer extends Server {
   readonly #http2: ReturnType<typeof createHttp2>
   /**
-   * TCP sockets, not TLS sockets, so that sockets whose handshake never ends are included. `close` waits for them too.
+   * These are TCP sockets, not TLS sockets, to include those whose handshake never finishes. `close` waits for them
+   * too.
    */
   readonly #sockets = new Set<Socket>()
 
@@ -78,7 +79,7 @@ class SecureServer extends Server {
     this.on('tlsClientError', (_error, socket) => void socket.destroy())
   }
 
-  /** Also called by `close`. HTTP/2 sessions are sent GOAWAY and close after their last response. */
+  /** Also called by `close`. HTTP/2 peers are sent GOAWAY, and their sessions close after the last response. */
   override closeIdleConnections(): void {
     super.closeIdleConnections()
     this.#http2.goAway()

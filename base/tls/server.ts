@@ -21,7 +21,7 @@ export function httpServer(app: Koa, settings?: ConnectionSettings): Server {
   return answering(server, app, settings)
 }
 
-/** Creates the same server with TLS, for HTTP/1.1 and HTTP/2. New connections use the current certificate. */
+/** Creates an app's server with TLS, for HTTP/1.1 and HTTP/2. New connections use the current certificate. */
 export function httpsServer(app: Koa, certificate: HostCertificate, settings: ConnectionSettings): SecureServer {
   return answering(createSecureServer(app, certificate, settings), app, settings)
 }

@@ -17,11 +17,11 @@ export interface HostCertificate {
 
 export type WatchOptions = {
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
-  /** Host names that browsers use, see `publicNames`. */
+  /** The host names that browsers use; see `publicNames`. */
   readonly names: readonly string[]
   /**
-   * Polling interval in ms. A changed file is read only once two polls see the same state, so that it isn't read while
-   * it is still being written.
+   * Polling interval in ms. A changed file is read only once two polls see the same state, because it may still be
+   * incomplete before.
    */
   readonly every?: number
   /** Epoch ms. */
@@ -30,7 +30,7 @@ export type WatchOptions = {
 
 /**
  * Chosen here: polls the files with `stat` every second. File system events aren't reliable on network volumes. They
- * also stop after Kubernetes updates a secret, which replaces a symbolic link two folders up; `stat` follows links.
+ * also stop when Kubernetes updates a secret by replacing a symbolic link two folders up. `stat` follows links.
  */
 const EVERY = 1000
 /** A problem with the certificate in use is logged again after this time, in ms. */
@@ -66,7 +66,7 @@ export function watchCertificate(source: CertificateSource, options: WatchOption
   async function look(): Promise<void> {
     const before = seen
     seen = await footprint(source)
-    // The first poll only records the files' state. The second one reads the files again, and the digest shows whether
+    // The first poll only records the files' state. The second one reads the files again. Their digest shows whether
     // they have changed since startup.
     if (seen !== before || seen === readAs) return
     readAs = seen

@@ -1,8 +1,9 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 
 /**
- * Explains what an unusable file is and which command converts it. The text continues a sentence that begins with the
- * file's name. It never contains the password; the commands read that from the environment.
+ * Explains what kind of file an unusable certificate file is, and which command converts it. The text continues a
+ * sentence that begins with the file's name. It never contains the password; the commands read that from the
+ * environment.
  *
  * @param error Node's error when it tried to use the file
  */
@@ -12,16 +13,16 @@ export function whyRefused(name: string, bytes: Buffer, passphrase: string, erro
   if (kind !== 'pkcs12') return KINDS[kind](file)
   const { message } = error
   const isUnreadable = /not enough data|too long|asn1|header|wrong tag/i.test(message)
-  // Without a MAC, about one wrong password in 80 decrypts without an error, and only parsing the result as ASN.1
-  // fails.
+  // Without a MAC, about one wrong password in 80 is not detected when the file is decrypted. Only parsing the result
+  // as ASN.1 then fails.
   if (/mac verify failure|bad decrypt|empty password/i.test(message) || (isUnreadable && isWhole(bytes))) {
     return passphrase === ''
       ? 'has a password, but CERTIFICATE_PASS is empty. Set CERTIFICATE_PASS.'
       : `cannot be opened with CERTIFICATE_PASS: the password is wrong, or the file is damaged. Test the password: openssl pkcs12 -in ${file} -noout -passin env:CERTIFICATE_PASS`
   }
   if (/unsupported/i.test(message)) {
-    // Uses a temporary file, since openssl can't read the key and the certificate from one pipe. The key is encrypted
-    // in that file too.
+    // Uses a temporary file, since openssl can't read the key and the certificate from one pipe. The key stays
+    // encrypted in that file.
     const pem = quoted(`${name}.pem`)
     return (
       'uses legacy encryption (40-bit RC2) that OpenSSL 3 rejects. Java before 8u301, mkcert and "openssl -legacy" create such files. ' +
@@ -123,7 +124,7 @@ function isReadBy(read: () => unknown): boolean {
   }
 }
 
-/** A name, quoted for a shell if needed. */
+/** Returns a file name, quoted for a shell if needed. */
 function quoted(name: string): string {
   return /^[\w.+@-]+$/.test(name) && !name.startsWith('-') ? name : `'./${name.replaceAll("'", `'\\''`)}'`
 }
@@ -132,7 +133,10 @@ function bare(file: string): string {
   return file.replace(/^'\.\/(.*)'$/s, '$1').replaceAll(`'\\''`, "'")
 }
 
-/** Writes a new file next to the old one, so that a failing command doesn't leave an empty file in its place. */
+/**
+ * Returns the name of a new file next to the old one. If a command overwrote the old file and failed, only an empty
+ * file would be left.
+ */
 function converted(name: string): string {
   return quoted(`${name.replace(/\.[^.]*$/, '')}-new.p12`)
 }

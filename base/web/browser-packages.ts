@@ -6,7 +6,7 @@ import type { BrowserScript } from './browser-script.ts'
 
 /** Packages that browsers load without a bundler, through an import map. */
 export type BrowserPackages = {
-  /** The module of each package, by its file name in a URL. */
+  /** Each package's module, by the file name in its URL. */
   readonly files: ReadonlyMap<string, BrowserScript>
   /** @param root the path of the files, without a slash at the end @returns JSON for `<script type="importmap">` */
   importMap(root: string): string
@@ -16,8 +16,8 @@ export type BrowserPackages = {
 const FROM = /^(?:import|export)\b[^'"\n]*?from\s*['"]([^'"\n]+)['"]/gm
 
 /**
- * Reads the published ES modules of these packages and of all packages that they import.
- * @throws TypeError if a module imports another file of its package, which the import map could not resolve
+ * Reads the published ES modules of these packages, and of all packages that those import.
+ * @throws TypeError if a module imports another file from its package, because the import map could not resolve that
  */
 export function readBrowserPackages(names: readonly string[]): BrowserPackages {
   const files = new Map<string, BrowserScript>()

@@ -24,7 +24,7 @@ export function makeScript(main: URL, library = ''): BrowserScript {
 
 /** A script that imports packages by name, which the page's import map resolves. */
 export type BrowserModule = BrowserScript & {
-  /** The names of the packages that it imports. */
+  /** The names of the packages that the script imports. */
   readonly packages: readonly string[]
 }
 
@@ -75,7 +75,7 @@ function namesIn(statement: string): string[] {
 }
 
 /**
- * Matches comments on separate lines, which make up a sixth of the text. A test checks that no string in a module looks
+ * Matches comments on separate lines. They make up a sixth of the text. A test checks that no string in a module looks
  * like a comment.
  */
 const COMMENTS = /^[^\S\n]*(?:\/\*\*[\s\S]*?\*\/|\/\/.*)[^\S\n]*\n/gm

@@ -1,13 +1,16 @@
 /** Line charts over a time range. The template `plot` draws them and formats the labels. */
 export type Chart = {
   readonly lines: readonly ChartLine[]
-  /** The SVG path of a horizontal line at `ChartData.mark`; null if there is no mark, or if it is above the scale. */
+  /**
+   * The SVG path of a horizontal line at `ChartData.mark`; null if the chart has no mark, or if its value is above the
+   * scale.
+   */
   readonly mark: string | null
   /** Axis labels from bottom to top, evenly spaced. */
   readonly values: readonly number[]
   /** Epoch ms, from left to right, evenly spaced. */
   readonly times: readonly number[]
-  /** The same data as a short table for screen readers. Each row contains the maximum or the sum of several values. */
+  /** The same data as a short table for screen readers. Each row combines several values into their maximum or sum. */
   readonly rows: readonly { readonly at: number; readonly values: readonly (number | null)[] }[]
 }
 
@@ -19,21 +22,21 @@ export type ChartData = {
   readonly from: number
   /** Interval between values, in ms. */
   readonly step: number
-  /** All lines have the same number of values. Null where nothing was measured. */
+  /** All lines have the same number of values. A null means that nothing was measured at that time. */
   readonly lines: readonly { readonly name: string; readonly values: readonly (number | null)[] }[]
   readonly unit: 'count' | 'bytes' | 'ms'
   /** How several values are combined in a table row. */
   readonly fold: 'highest' | 'sum'
   /**
-   * Whether lines continue where nothing was measured; default: no. Set this for values that arrive less often than
-   * `step`.
+   * Whether lines continue across gaps where nothing was measured; default: no. Set this for values that arrive less
+   * often than `step`.
    */
   readonly joinsGaps?: boolean
   /** A value that gets a horizontal line, such as a limit. */
   readonly mark?: number
 }
 
-/** The drawing area, which is stretched to the available space. */
+/** The drawing area. It is stretched to the available space. */
 export const FIELD = { width: 600, height: 100 } as const
 
 const VALUE_LABELS = 5
@@ -88,7 +91,7 @@ function pathsOf(
   return { path, dots }
 }
 
-/** The y coordinate. As usual in SVG, it is measured from the top of the drawing area. */
+/** Returns the y coordinate for a value. In SVG, it is measured from the top of the drawing area. */
 function heightOf(value: number, top: number): number {
   return rounded(FIELD.height - (value / top) * FIELD.height)
 }
@@ -98,8 +101,8 @@ function niceTop(largest: number, unit: ChartData['unit']): number {
   const base = unit === 'bytes' ? 1024 ** Math.floor(Math.log2(Math.max(1, largest)) / 10) : 1
   const scaled = Math.max(largest / base, 1)
   const power = 10 ** Math.floor(Math.log10(scaled))
-  // Labels are at quarters of the scale. Counts, ms and single bytes need whole numbers there, so small scales end at
-  // 4, 8 or 12.
+  // The labels divide the scale into quarters. Labels for counts, ms and single bytes must be whole numbers, so small
+  // scales end at 4, 8 or 12.
   const isWhole = unit !== 'bytes' || base === 1
   const steps = isWhole && scaled <= 12 ? [4, 8, 12] : [1, 2, 4, 8, 10].map((times) => times * power)
   return (steps.find((value) => value >= scaled) ?? scaled) * base

@@ -32,7 +32,10 @@ export function html(parts: TemplateStringsArray, ...values: readonly unknown[])
   return new Markup(String.raw({ raw: parts }, ...values.map(escaped)))
 }
 
-/** Builds a tag's attributes: `true` produces one without a value; `false`, `null` and `undefined` are left out. */
+/**
+ * Builds a tag's attributes: `true` produces an attribute without a value; `false`, `null` and `undefined` are left
+ * out.
+ */
 export function attributes(named: Readonly<Record<string, unknown>>): Markup {
   const present = Object.entries(named).filter(([, value]) => value !== false && value !== null && value !== undefined)
   return new Markup(

@@ -31,7 +31,7 @@ export type ErrorModel = {
   readonly retry?: { readonly href: string }
 }
 
-/** The script that lets users answer forms with a passkey. */
+/** The script that lets users submit forms with a passkey. */
 export const passkeyScript = makeScript(new URL('passkeys/main.ts', import.meta.url)).text
 
 /** Templates shared by the pages of both services. */
@@ -42,8 +42,8 @@ const loginTemplate = templates.render('login', { styles: sharedStyles('tokens',
 const page = createPageRenderer(templates, PLATFORM_TEXTS, sharedStyles('tokens', 'fields', 'pages'))
 
 /**
- * Renders an error page, which shows what happened, what to do next, and a reference for support. Never shows a stack
- * trace.
+ * Renders an error page, which shows what happened, what to do next, and a reference for support. It never shows a
+ * stack trace.
  */
 export function errorPage(frame: PageFrame, model: ErrorModel): string {
   return page('error', frame, platformText(frame.locale, `platform.error.${model.kind}.title`), model)

@@ -13,7 +13,7 @@ export type PageFrame = {
   readonly title?: string
 }
 
-/** The appearance of a solution, for pages that its users see. It replaces the platform's header. */
+/** A solution's appearance, for pages that its users see. It replaces the platform's header. */
 export type Brand = {
   readonly name: string
   /** An image as a data: URL. */
@@ -34,12 +34,12 @@ export type WorkbenchLinks = {
   readonly canCreate: boolean
   /**
    * The URL of a solution's workbench; null if the host has none.
-   * @param at the file and line to open there
+   * @param at the file and line to open
    */
   to(solution: string, at?: { readonly file?: string; readonly line?: number }): string | null
 }
 
-/** The data that the layout needs for a page of the admin pages or the control center. */
+/** The data that the layout needs for the admin pages and the pages of the control center. */
 export type ServiceFrame = {
   /** The prefix of the service's text keys. */
   readonly texts: 'admin' | 'center'
@@ -91,7 +91,7 @@ export function loadTemplates(folders: readonly URL[]): Eta {
   return templates
 }
 
-/** The visual style of each state of a solution. */
+/** The visual style for each state of a solution. */
 const STATES: Readonly<Record<string, 'good' | 'bad' | 'quiet'>> = {
   active: 'good',
   quarantined: 'bad',
@@ -168,7 +168,7 @@ export function createPageRenderer(templates: Eta, texts: TextTables, styles: st
       attributes,
       nothing: html`<span class="quiet" aria-hidden="true">–</span><span class="hidden">${text('platform.admin.none')}</span>`,
       partial,
-      // Each template documents its parameters.
+      // A shared template's parameters are documented in its own file.
       table: (table: object) => partial('table', { table }),
       row: (row: object) => partial('row', { row }),
       field: (field: object) => partial('field', { field }),
@@ -187,7 +187,7 @@ export function createPageRenderer(templates: Eta, texts: TextTables, styles: st
   }
 }
 
-/** Splits a text at its placeholders, so that each value can be isolated from the surrounding text direction. */
+/** Splits a text at its placeholders, so that each value can be isolated from the text direction around it. */
 function partsOf(text: string, values: readonly (string | null)[]): { text: string; value: string | null }[] {
   return text.split(/(\{\d+\})/).map((part) => {
     const value = /^\{\d+\}$/.test(part) ? values[Number(part.slice(1, -1))] : undefined
@@ -201,7 +201,7 @@ function shortened(name: string): string {
 }
 
 /**
- * Creates a bounded cache of formats by locale. Creating a format costs more than rendering the rest of a page. The
+ * Creates a bounded cache of formats by locale. Creating a format takes longer than rendering the rest of a page. The
  * cache is bounded because scripts and browsers choose the locales.
  */
 function keptByLocale<T>(make: (locale: string) => T): (locale: string) => T {

@@ -22,7 +22,7 @@ export type TextTables = {
 }
 
 /**
- * Reads the texts. @param folders each contains a folder for each subject, with a file for each language
+ * Reads the texts. @param folders each has one subfolder per subject, with one file per language
  * @throws TypeError if a text is missing or defined twice
  */
 export function readTextTables(folders: readonly URL[]): TextTables {

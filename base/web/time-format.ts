@@ -32,7 +32,7 @@ export function axisTimeFormat(locale: string, span: number): Intl.DateTimeForma
   return new Intl.DateTimeFormat(dayFirst(locale), { ...parts, timeZone: 'UTC' })
 }
 
-/** The locale for formatting dates, with the day first. */
+/** Returns the locale for formatting dates with the day first. */
 export function dayFirst(locale: string): string {
   return /^en\b/i.test(locale) ? 'en-GB' : locale
 }

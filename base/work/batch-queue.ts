@@ -22,7 +22,7 @@ export interface BatchQueue {
   size(): number
 }
 
-/** `busy`: too many batches arrived at the same time. */
+/** `busy`: too many batches arrived at once. */
 export type DropReason = 'queue_full' | 'disk' | 'refused' | 'busy'
 
 export type BatchQueueOptions = {
@@ -84,7 +84,7 @@ export function createBatchQueue({ folder, bound, dropped }: BatchQueueOptions):
       const found: Batch[] = []
       for (const name of (await readdir(folder)).sort()) {
         const [, digits, count, format] = NAME.exec(name) ?? []
-        // An earlier process ended before it had written this file completely.
+        // An earlier process exited before it had written this file completely.
         if (name.endsWith('.part')) await rm(join(folder, name), { force: true })
         if (digits === undefined) continue
         number = Math.max(number, Number(digits))

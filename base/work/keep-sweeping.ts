@@ -4,7 +4,7 @@ import { repeat } from './repeat.ts'
 /** Cleanup interval in ms. */
 const EVERY = 10 * 60_000
 
-/** Periodically deletes expired rows in all parts. @returns a function that stops the cleanup */
+/** Periodically deletes the expired rows of all parts. @returns a function that stops the cleanup */
 export function keepSweeping(
   parts: readonly { sweep(): Promise<unknown> }[],
   log: Pick<Logger, 'error'>,

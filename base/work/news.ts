@@ -1,6 +1,6 @@
 /** Window in ms during which a repeated event is suppressed. */
 const QUIET_FOR = 60_000
-/** Maximum number of events that are tracked. When it is reached, all are cleared. */
+/** Maximum number of events that are tracked. At this number, all of them are cleared. */
 const MOST_REMEMBERED = 10_000
 
 /**

@@ -2,7 +2,7 @@
  * Runs `work` every `milliseconds`, never in parallel: while one run takes longer, the next ones are skipped. The timer
  * doesn't keep the process alive.
  * @param onError called with the errors of `work`; without it, an error becomes an unhandled rejection
- * @returns a function that stops this; its promise resolves when the current run is done
+ * @returns a function that stops the timer; its promise resolves once the current run is done
  */
 export function repeat(
   milliseconds: number,

@@ -14,7 +14,7 @@ export interface RequestQueue<Request> {
 
 const MOST_WAITING = 200
 
-/** @param work processes a request; called for one request at a time */
+/** @param work processes a request; never called in parallel */
 export function createRequestQueue<Request>(
   work: (request: Request) => Promise<void>,
   log: Pick<Logger, 'warn'>,

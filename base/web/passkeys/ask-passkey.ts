@@ -2,7 +2,7 @@
  * Asks the browser for a passkey. Chosen here: our own conversion of the JSON, because browsers from before 2025 don't
  * have `parseRequestOptionsFromJSON`.
  * @param json the options for `navigator.credentials`, with binary values in base64url
- * @returns the answer as JSON
+ * @returns the browser's response as JSON
  * @throws the browser's DOMException, for example if the user cancels
  */
 export async function askPasskey(json: string, creates: boolean, more: CredentialRequestOptions = {}): Promise<string> {
@@ -37,8 +37,8 @@ function answerOf({ id, rawId, type, response }: PublicKeyCredential): object {
 }
 
 /**
- * Sends the form with the answer. Calls the prototype's method, because a button named `submit` would shadow the form's
- * own.
+ * Submits the form with the passkey response. Calls the prototype's method, because a button named `submit` would
+ * shadow the form's own.
  */
 export function sendPasskey(form: HTMLFormElement, answer: string): void {
   const field = document.createElement('input')

@@ -6,7 +6,7 @@ addEventListener('DOMContentLoaded', () => offerPasskeys(options ?? ''))
 
 /**
  * Offers passkeys on a login page: in the browser's suggestions for the username, and with the page's button `passkey`.
- * Authors write the page, so any of its elements can be missing.
+ * A solution's author may have written the page, so any of its elements can be missing.
  */
 function offerPasskeys(json: string): void {
   const form = document.forms.namedItem('login_form')
@@ -17,7 +17,7 @@ function offerPasskeys(json: string): void {
 
   let waiting: AbortController | null = null
   async function ask(more: CredentialRequestOptions): Promise<void> {
-    // The browser handles only one request at a time.
+    // The browser handles only one passkey request at a time.
     waiting?.abort()
     waiting = new AbortController()
     try {

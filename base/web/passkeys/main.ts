@@ -1,8 +1,8 @@
 import { askPasskey, sendPasskey } from './ask-passkey.ts'
 
 /**
- * Lets users answer forms with a passkey. `data-passkey` contains the options as JSON; `data-use` is `get` to use a
- * passkey, or `create` to create one. The form stays hidden in browsers that can't do that.
+ * Lets users submit forms with a passkey. `data-passkey` contains the options as JSON; `data-use` is `get` to use a
+ * passkey, or `create` to create one. In browsers that don't support this, the form stays hidden.
  */
 for (const form of document.querySelectorAll<HTMLFormElement>('form[data-passkey]')) {
   if (window.PublicKeyCredential !== undefined) takeOver(form)

@@ -48,7 +48,6 @@ export async function askApi(method: string, address: string, body?: unknown): P
   }
 }
 
-/** Parses a response body, given its status. */
 export function answerOf(status: number, text: string): Answer {
   const body = parsed(text)
   if (status >= 200 && status < 300) return { ok: true, body }
@@ -60,8 +59,8 @@ export function signInAgain(): void {
 }
 
 /**
- * Redirects to the page where the user confirms their identity. That page returns here, where the fields are filled in
- * again.
+ * Redirects to the page where the user confirms their identity. Afterwards, the browser returns to this page, which
+ * fills in the fields again.
  */
 function confirmFirst(): void {
   keepFields()

@@ -1,4 +1,4 @@
-/** Writes the values of a group's checked boxes to the group's hidden field, as JSON in the API's format. */
+/** Writes the values of a group's checked boxes to the group's hidden field. The format is JSON, as the API expects. */
 export function takeOverCheckedLists(): void {
   for (const group of document.querySelectorAll<HTMLElement>('[data-checked]')) {
     const field = group.querySelector<HTMLInputElement>('input[type=hidden]')

@@ -2,7 +2,7 @@ import { say } from './said.ts'
 
 /**
  * A button with `data-copy` copies the text of the element with that id to the clipboard. For a form field, it copies
- * the value. It then announces the text of `data-copied`.
+ * the value. Screen readers then announce the text of `data-copied`.
  */
 export function takeOverCopying(): void {
   document.addEventListener('click', (event) => {
@@ -19,8 +19,8 @@ async function copyText(source: HTMLElement, done: string): Promise<void> {
     await navigator.clipboard.writeText(text)
     say(done)
   } catch {
-    // Browsers refuse this over http, except on loopback. The text is then selected, so that the user can copy it with
-    // the keyboard.
+    // Browsers reject this over http, except on loopback. Then select the text, so that the user can copy it with the
+    // keyboard.
     if (isField) source.select()
     else getSelection()?.selectAllChildren(source)
   }

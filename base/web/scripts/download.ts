@@ -5,8 +5,8 @@ import { problemPlace, showProblem } from './problem.ts'
 const DOWNLOADS = 'a[download][href^="/admin/api/"], a[download][href^="/api/"]'
 
 /**
- * Fetches download links to the API with a script. Over http, browsers don't report which page sent a request, so the
- * page's token must be sent. A script can also show an error in the page.
+ * Fetches download links to the API with a script. Over http, browsers don't report which page sent a request, so only
+ * a script can send the page's token. It can also show an error in the page.
  */
 export function takeOverDownloads(): void {
   document.addEventListener('click', (event) => {
@@ -36,7 +36,7 @@ function fileNameOf(answer: Response): string {
   return /filename="([^"]+)"/.exec(answer.headers.get('Content-Disposition') ?? '')?.[1] ?? 'download'
 }
 
-/** Passes a file to the browser, which asks where to save it or puts it in the download folder. */
+/** Passes a file to the browser, which saves it in the download folder or asks where to save it. */
 function keepFile(file: Blob, name: string): void {
   const link = document.createElement('a')
   link.href = URL.createObjectURL(file)

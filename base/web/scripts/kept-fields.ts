@@ -3,8 +3,8 @@ import { say } from './said.ts'
 
 const FIELDS_KEY = 'solhost-fields'
 /**
- * Lifetime of stored fields, in ms: longer than anyone needs for the confirmation. After this time, the page may have
- * changed.
+ * Lifetime of stored fields, in ms: longer than anyone needs to confirm their identity. After this time, the page may
+ * have changed.
  */
 const LONGEST = 10 * 60_000
 
@@ -60,7 +60,7 @@ function keptForm(form: HTMLFormElement): KeptForm {
 
 function restoreForm(form: HTMLFormElement | undefined, { rows, values }: KeptForm): void {
   if (form === undefined) return
-  // A row can contain a list, so each list is looked up only after the lists before it have all their rows.
+  // Lists can be nested in rows. So find each list only after all rows of the lists before it exist.
   for (const [at, count] of rows.entries()) setRows(listsOf(form)[at], count)
   const controls = controlsOf(form)
   if (controls.length !== values.length) return
@@ -95,7 +95,7 @@ function controlsOf(form: HTMLFormElement): KeptControl[] {
 
 const UNKEPT: readonly string[] = ['file', 'hidden', 'submit', 'button']
 
-/** The type is not enough: while a password is shown, its type is `text`. */
+/** The type can't be used for this check: while a password is shown, its field has the type `text`. */
 function isSecret({ type, autocomplete }: HTMLInputElement): boolean {
   return type === 'password' || /password|one-time-code/.test(autocomplete)
 }

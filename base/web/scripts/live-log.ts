@@ -20,7 +20,7 @@ type LiveLog = {
   readonly rows: HTMLElement
   /** Aborts the running stream; null while paused. */
   following: AbortController | null
-  /** Lines received since the last announcement. */
+  /** The number of lines received since the last announcement. */
   untold: number
 }
 
@@ -59,7 +59,7 @@ async function follow(live: LiveLog): Promise<void> {
   live.following = mine
   showLogState(live, 'connecting')
   while (!mine.signal.aborted) {
-    // A failed stream is handled like one that ended: the page shows that the connection was lost.
+    // A stream that failed is handled like one that ended: the page shows that the connection was lost.
     const refusal = await readStream(live, mine.signal).catch(() => null)
     if (mine.signal.aborted) return
     showLogState(live, 'lost', refusal?.reason)
@@ -86,7 +86,7 @@ async function readStream(live: LiveLog, signal: AbortSignal): Promise<Refusal |
   const known = ((await newest.json()) as { items: readonly LogLine[] }).items
   showNewest(live, known)
   showLogState(live, 'following')
-  // A line written between the two requests is in both responses.
+  // A line that is written between the two requests is in both responses.
   const shown = new Set(known.map((line) => JSON.stringify(line)))
   for await (const line of linesOfStream(answer.body)) {
     if (shown.delete(JSON.stringify(line))) continue
@@ -181,7 +181,8 @@ function fillPlace(row: DocumentFragment, file?: string, line?: number, column?:
 }
 
 /**
- * Shows a further property of the line, named by `data-field`; the URL of a link is `data-below` followed by the value.
+ * Shows the additional property of the line that `data-field` names. The URL of a link is `data-below` followed by the
+ * value.
  */
 function fillField(place: HTMLElement, line: object): void {
   const value = (line as Readonly<Record<string, unknown>>)[place.dataset.field ?? '']

@@ -5,8 +5,8 @@ const REFRESH_EVERY = 15_000
 
 /**
  * Keeps a page up to date. The value of `data-live` is the URL that returns the current parts. Only changed parts are
- * replaced, and never the one with the focus; open `<details>` stay open. The user can pause it. `data-every` is the
- * interval in ms; default 15 s. The element `live-lost` is shown while the host is unreachable.
+ * replaced, and never the one with the focus; open `<details>` stay open. The user can pause the updates. `data-every`
+ * is the interval in ms; default 15 s. The element `live-lost` is shown while the host is unreachable.
  */
 export function keepPageLive(): void {
   const live = document.querySelector<HTMLElement>('[data-live]')
@@ -39,7 +39,7 @@ async function refresh(live: HTMLElement): Promise<void> {
   }
 }
 
-/** Returns null if the request failed, because the next one may succeed. */
+/** Returns null if the request failed. The next request may succeed. */
 async function askForParts(address: string): Promise<string | null> {
   try {
     const answer = await fetch(address, { headers: { 'X-CSRF-Token': csrfToken(), 'X-Unattended': '1' } })

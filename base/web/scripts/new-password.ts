@@ -23,7 +23,7 @@ export function takeOverNewPasswords(): void {
   }
 }
 
-/** 100 random bits, easy to read out: `abcde-fghij-…`. */
+/** Returns a password with 100 random bits that is easy to read out: `abcde-fghij-…`. */
 function randomPassword(): string {
   const letters = [...crypto.getRandomValues(new Uint8Array(20))].map((byte) => ALPHABET[byte & 31])
   return [0, 5, 10, 15].map((from) => letters.slice(from, from + 5).join('')).join('-')

@@ -4,7 +4,7 @@ import { showProviderFields } from './provider-fields.ts'
 /**
  * Shows one step of the OAuth settings wizard at a time, with the fields of the chosen provider. Both steps are in one
  * form, so no input is lost between them or put into a URL.
- * @param save called with the last step
+ * @param save called when the user completes the last step
  */
 export function takeOverOAuthSteps(form: HTMLFormElement, save: () => void): void {
   showOAuthStep(form, 1)

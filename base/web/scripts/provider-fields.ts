@@ -33,8 +33,8 @@ function showProviderField(field: HTMLElement, api: string, isOfManifest: boolea
 }
 
 /**
- * Makes the secret a required field if the provider needs one and its name is not known. The name can be in the field
- * beside it or in the manifest.
+ * Requires a secret if the provider needs one, unless the name of a stored secret is in the field beside it or in the
+ * manifest.
  */
 function demandSecret(form: HTMLFormElement, api: string, isOfManifest: boolean): void {
   const [value, name] = ['value', 'name'].map((part) => form.querySelector<HTMLInputElement>(`#oauth-secret-${part}`))

@@ -1,4 +1,4 @@
-/** Returns a text for scripts. The page contains these texts in the user's language. */
+/** Returns a text that scripts show. The page contains these texts in the user's language. */
 export function scriptText(name: 'failed' | 'unreachable' | 'restored'): string {
   return dialog().dataset[name] ?? ''
 }
@@ -10,7 +10,7 @@ export function isSure(question: string): Promise<boolean> {
   if (text !== null) text.textContent = question
   box.returnValue = 'no'
   box.showModal()
-  // A script sets the focus, because browsers warn about `autofocus` if a field already has it.
+  // A script sets the focus, because browsers warn about `autofocus` if a field already has the focus.
   box.querySelector<HTMLButtonElement>('button[value=no]')?.focus()
   return new Promise((resolve) => {
     box.addEventListener('close', () => resolve(box.returnValue === 'yes'), { once: true })

@@ -1,4 +1,4 @@
-/** Handles the buttons in password fields that show the password. Without scripts, these buttons stay hidden. */
+/** Handles the buttons that show the password in password fields. Without scripts, these buttons stay hidden. */
 export function takeOverShownPasswords(): void {
   for (const toggle of document.querySelectorAll<HTMLElement>('.toggle[data-show]')) {
     const field = document.getElementById(toggle.getAttribute('aria-controls') ?? '')

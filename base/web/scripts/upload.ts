@@ -37,7 +37,7 @@ export function takeOverUploads(): void {
   takeDrops(parts, form.closest<HTMLElement>('.card') ?? form)
   document.querySelector('[data-choose]')?.addEventListener('click', (event) => {
     event.preventDefault()
-    // The dialog returns the focus to the field, which is followed by the submit button.
+    // The file dialog returns the focus to the field, and Tab then moves it to the submit button.
     input.focus()
     input.click()
   })
@@ -55,8 +55,8 @@ export function takeOverUploads(): void {
 }
 
 /**
- * Accepts files on the whole page. Otherwise, if a file is dropped beside the zone, the browser would leave the page to
- * open it.
+ * Accepts files on the whole page. Otherwise, the browser would leave the page to open a file that is dropped beside
+ * the zone.
  */
 function takeDrops(parts: UploadForm, card: HTMLElement): void {
   const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes('Files') === true
