@@ -4,12 +4,12 @@ import { HOOK, labLogin } from './login.ts'
 import type { Row } from './report.ts'
 import { median, pause } from './rounds.ts'
 
-/** Logins per solution: enough for the heaps to grow and be garbage collected. */
+/** Number of logins per solution. It is high enough for the heaps to grow and be garbage collected. */
 const LOGINS = 100
-/** Pause between logins in ms; without one, a solution would get a second process. */
+/** Pause between logins in ms. Without a pause, a solution would get a second process. */
 const BETWEEN = 3
 
-/** Measures the memory (PSS) of the sandbox processes for five solutions in use. */
+/** Measures the memory (PSS) of the sandbox processes while five solutions are in use. */
 export async function measureActiveMemory(): Promise<Row[]> {
   const lab = createScriptLab()
   for (let one = 0; one < 5; one++) {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import ivm from 'isolated-vm'
 
 const SOURCE = readFileSync(new URL('login-hook.js', import.meta.url), 'utf8')
-/** Minimal stubs for the API that the hook calls. They collect the calls and return them as a string. */
+/** Minimal stubs for the API that the hook calls. They record the calls, which are returned as a string. */
 const BINDINGS = `const asked = []
 globalThis.security = { login: (...a) => (asked.push(a), true), setTenantValue: (...a) => asked.push(a) }
 globalThis.i18n = { setLocale: (...a) => asked.push(a) }
@@ -10,7 +10,7 @@ globalThis.call = (text) => { const p = JSON.parse(text); const result = onSolut
 
 export type Contestant = { readonly login: (params: string) => string; readonly end: () => void }
 
-/** The minimum cost with isolated-vm: one isolate, scripts compiled once, and a fresh context per login. */
+/** Measures the minimum cost with isolated-vm: one isolate, scripts compiled once, and a fresh context per login. */
 export function freshContexts(): Contestant {
   const isolate = new ivm.Isolate({ memoryLimit: 64 })
   const scripts = [BINDINGS, SOURCE].map((source) => isolate.compileScriptSync(`${source}\n;void 0;`))
@@ -28,7 +28,7 @@ export function freshContexts(): Contestant {
   }
 }
 
-/** The approach that other platforms commonly use: a new isolate per call. */
+/** Measures the approach that other platforms commonly use: a new isolate per call. */
 export function freshIsolates(): Contestant {
   return {
     login(params) {

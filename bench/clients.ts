@@ -12,7 +12,10 @@ const CLIENTS = Number(process.env.BENCH_CLIENTS ?? 500)
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 6)
 /** Duration of each part of a round, in ms. */
 const PART = 4000
-/** Interval between clicks in ms, over all open clients, whether or not the previous click got a response. */
+/**
+ * Interval between clicks in ms, counted over all open clients. A click doesn't wait for the response to the previous
+ * one.
+ */
 const DUE_EVERY = 20
 const AT_ONCE = 8
 const NAME = 'crowd'
@@ -144,7 +147,7 @@ async function open(host: RealHost, username: string): Promise<ClientPage> {
 }
 
 /**
- * Clicks at a fixed rate, each time in a random client.
+ * Clicks at a fixed rate, each one in a random client.
  * @returns response times in ms
  * @throws Error if a click gets no response
  */
@@ -161,7 +164,7 @@ async function clicks(pages: readonly ClientPage[], milliseconds: number): Promi
   return times
 }
 
-/** Waits until heaps are collected and idle processes have exited. */
+/** Waits until garbage has been collected and idle processes have exited. */
 function settle(): Promise<void> {
   return pause(4000)
 }

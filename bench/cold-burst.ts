@@ -12,8 +12,8 @@ type StartHost = typeof startRealHost
 type Burst = { readonly rate: number; readonly cpu: number; readonly times: readonly number[]; readonly upload: number }
 
 /**
- * Measures the first sign-in of many solutions that no process has loaded, 4 at a time. Also measures how long an
- * upload takes until its version is active. If `BENCH_BEFORE=<folder>` is a checkout of another commit with its
+ * Measures the first sign-in to each of many solutions that no process has loaded, 4 at a time. Also measures the time
+ * from an upload until its version is active. If `BENCH_BEFORE=<folder>` is a checkout of another commit with its
  * packages, also measures the host in that folder.
  */
 export async function measureColdBurst(): Promise<Row[]> {

@@ -18,7 +18,7 @@ process.stdout.write('ready')
 setInterval(() => {}, 1000)`
 
 /**
- * Measures the first login of a solution that no process has loaded, with a spare process ready. Also measures the
+ * Measures the first login to a solution that no process has loaded, while a spare process is ready. Also measures the
  * start of a sandbox process.
  */
 export async function measureColdStart(): Promise<Row[]> {

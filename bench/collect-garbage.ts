@@ -1,4 +1,4 @@
-// Preloaded into a host: on SIGUSR2 it collects garbage and prints a line, so that memory can be compared.
+// Preloaded into a host. On SIGUSR2, it collects garbage and prints a line. This makes memory measurements comparable.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 

@@ -16,8 +16,8 @@ export function cpuTimeOfTree(pid: number): number {
 }
 
 /**
- * CPU time of a running process in ms, without threads that have ended. More precise than ticks, for processes that have
- * just started.
+ * CPU time of a running process in ms, excluding threads that have ended. More precise than ticks, for processes that
+ * have just started.
  */
 export function cpuTimeOf(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`)
@@ -34,8 +34,8 @@ function childrenOf(pid: number): Times[] {
 function timesOf(pid: number): Times | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // The process name may contain anything, so parse after its closing parenthesis. The first field there is "state",
-    // the third.
+    // The process name may contain anything, so parse after its closing parenthesis. The first field after it is
+    // "state", the third in the line.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     const at = (field: number) => Number(fields[field - 3])
     return { parent: at(4), own: at(14) + at(15), ended: at(16) + at(17) }

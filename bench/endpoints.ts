@@ -19,7 +19,7 @@ const ENDPOINTS = {
   'GET /greeting/{name}': { function: 'answer', authentication: 'none' },
   'GET /crashes': { function: 'crashes', authentication: 'none' },
 }
-/** The solution with the endpoint also has sign-ins, because a crashing endpoint could affect them. */
+/** Users also sign in to the solution with the endpoint, because a crashing endpoint could affect sign-ins. */
 const SCRIPT = `${HANDLER}
 function crashes() { return String('ab'.repeat(1.5e8).split('').length) }`
 const SOLUTIONS = { fresh: 'called', hardened: 'called-hardened' } as const
@@ -34,11 +34,11 @@ const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
 /** Duration of the flood in ms. */
 const FLOOD = Number(process.env.BENCH_FLOOD ?? 60_000)
 /**
- * Interval between the sign-ins of each solution during the flood, in ms. The two solutions together have as many
- * sign-ins as in other rows.
+ * Interval between the sign-ins of each solution during the flood, in ms. At this interval, the two solutions together
+ * get as many sign-ins as in the other measurements.
  */
 const FLOOD_DUE = 40
-/** Requests in progress while the throughput is measured. */
+/** Number of concurrent requests while the throughput is measured. */
 const AT_ONCE = 8
 
 /**
@@ -102,7 +102,7 @@ async function measureThroughput(environment: Record<string, string>): Promise<R
   }
 }
 
-/** Requests per second with `AT_ONCE` requests in progress. */
+/** Measures the requests per second with `AT_ONCE` concurrent requests. */
 async function rateOf(url: string, milliseconds: number): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE })
   const end = performance.now() + milliseconds
@@ -122,7 +122,7 @@ async function rateOf(url: string, milliseconds: number): Promise<number> {
 
 /**
  * Measures sign-ins to the same solution, first alone and then while `perSecond` requests per second arrive. A request
- * is sent when it is due, even if earlier ones have not ended.
+ * is sent when it is due, even if earlier ones have no response yet.
  */
 async function measureBeside(
   environment: Record<string, string>,
@@ -151,8 +151,8 @@ async function measureBeside(
 }
 
 /**
- * Measures sign-ins to the flooded solution and to another one during a flood of `FLOOD` ms. They are compared with
- * half that time before the flood and half after it.
+ * Measures sign-ins to the flooded solution and to another one during a flood of `FLOOD` ms. Compares them with
+ * sign-ins before and after the flood, for half that time each.
  */
 async function measureFlood(path: string, perSecond: number): Promise<Row[]> {
   const host = await startHost({})
@@ -177,7 +177,10 @@ async function measureFlood(path: string, perSecond: number): Promise<Row[]> {
   }
 }
 
-/** Signs in to all solutions in turn. @returns the sign-ins of each form */
+/**
+ * Signs in to all solutions, at staggered times.
+ * @returns the sign-ins, grouped by form
+ */
 function loginsOfAll(forms: readonly Form[], milliseconds: number): Promise<Login[][]> {
   return Promise.all(
     forms.map(async (form, index) => {

@@ -1,11 +1,11 @@
-// A worker thread that sends requests to a URL at a fixed rate, even if earlier ones have not ended. It is a separate
-// thread, so that its work does not delay the thread that measures other requests. On a message, it stops and responds
-// with the count of each status.
+// A worker thread that sends requests to a URL at a fixed rate, even if earlier ones have no response yet. Because it
+// is a separate thread, it does not delay the thread that measures other requests. When it receives a message, it stops
+// and replies with the number of responses per status.
 import { Agent } from 'node:http'
 import { parentPort, workerData } from 'node:worker_threads'
 import { statusOf } from './status-of.ts'
 
-/** Maximum requests in progress. */
+/** Maximum number of requests in progress. */
 const MOST = 2000
 
 const { url, perSecond } = workerData as { readonly url: string; readonly perSecond: number }

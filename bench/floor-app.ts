@@ -1,5 +1,5 @@
-// A separate process: bare Koa apps that do the minimum for a login page and for a session check. The arguments are the
-// files with the login page and with the response of `GET session`.
+// A separate process: bare Koa apps that do the minimum for a login page and for a session check. The arguments are two
+// files: the login page, and the response of `GET session`.
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,7 +8,7 @@ import Koa from 'koa'
 
 const [pageFile = '', sessionFile = ''] = process.argv.slice(2)
 const eta = new Eta()
-// The page is rendered with two values, like the real login page with its token and its nonce.
+// The page has two placeholders, like the real login page with its token and nonce.
 const page = readFileSync(pageFile, 'utf8').replace(
   /name="csrf_token" value="[^"]*"/,
   'name="csrf_token" value="<%= it.token %>"',

@@ -11,7 +11,9 @@ import { openLoginPage, startRealHost } from './real-host.ts'
 import type { Row } from './report.ts'
 import { figure, median, ROUNDS } from './rounds.ts'
 
-/** Linux counts CPU time in ticks of 10 ms. This number is high enough that the ticks don't matter. */
+/**
+ * Number of requests per measurement. Linux counts CPU time in ticks of 10 ms, which is precise enough for this many.
+ */
 const COUNT = 1500
 const USER = nameOf('member', 0)
 
@@ -68,7 +70,7 @@ export async function measureFloors(): Promise<Row[]> {
   }
 }
 
-/** Sends the request `COUNT` times over one connection. If `counts` is true, records the mean CPU time of a request. */
+/** Sends the request `COUNT` times over one connection. If `counts` is true, records the mean CPU time per request. */
 async function turn({ pid, port, bytes, times }: Contestant, counts: boolean): Promise<void> {
   const socket = await open(port)
   const before = cpuTimeOfTree(pid)

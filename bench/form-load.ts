@@ -14,11 +14,11 @@ export type FormTarget = {
 const CONNECTIONS = 8
 
 /**
- * Posts the login form for `milliseconds`. Each connection posts again as soon as it gets a response. The requests are
- * those of a browser that has loaded the page: no session, the login cookie, the hidden token. All requests use the
- * same page, since the host doesn't record pages. Only the POST is therefore measured.
- * The client runs in the bench process and uses little of the two cores. Requests are built once, and only the status,
- * length and session cookie of a response are read.
+ * Posts the login form for `milliseconds`. Each connection posts again as soon as it gets a response. The requests look
+ * like those of a browser that has loaded the page: they contain the login cookie and the hidden token, but no session.
+ * All requests use the same page, since the host doesn't record pages. So only the POST is measured. The client runs in
+ * the bench process and uses little of the two cores. Requests are built once, and only the status, length and session
+ * cookie of a response are read.
  * @throws if a response is not a 303 with a session cookie
  */
 export async function postForms(
@@ -36,7 +36,7 @@ export async function postForms(
   return { logins: counts.reduce((sum, count) => sum + count, 0), seconds }
 }
 
-/** The raw request of a browser that submits the form. */
+/** Returns the raw request of a browser that submits the form. */
 export function formRequest(
   { port, path, token, cookie }: FormTarget,
   fields: Readonly<Record<string, string>> = CREDENTIALS,
@@ -62,7 +62,7 @@ export function formRequest(
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`)
 }
 
-/** The raw request of a browser that opens a URL. */
+/** Returns the raw request of a browser that opens a URL. */
 export function pageRequest(port: number, path: string, cookie: string): Buffer {
   const lines = [
     `GET ${path} HTTP/1.1`,
@@ -135,7 +135,7 @@ function postUntil(socket: Socket, bytes: Buffer, until: number): Promise<number
   })
 }
 
-/** Length of the response; null if it is incomplete. */
+/** Returns the length of the response; null if the response is incomplete. */
 function answerEnd(text: string): number | null {
   const head = text.indexOf('\r\n\r\n')
   if (head < 0) return null

@@ -7,14 +7,14 @@ import { figure, median, pause, ROUNDS } from './rounds.ts'
 
 const AT_ONCE = 50
 /**
- * Interval between forms in ms: short enough that all are queued for hashing together, but they don't all arrive at the
- * same moment.
+ * Interval between forms in ms. It is so short that all forms are queued for hashing together, although they don't all
+ * arrive at the same moment.
  */
 const APART = 3
 
 /**
- * Measures the host's longest event loop delay while it hashes 50 concurrent sign-ins, compared with the same host idle
- * for the same time. Measured inside the host (`loop-delay.ts`) at a resolution of 1 ms. The forms are sent 3 ms apart.
+ * Measures the host's longest event loop delay while it hashes 50 concurrent sign-ins, compared with the same host when
+ * idle. The delay is measured inside the host (`loop-delay.ts`) at a resolution of 1 ms. The forms are sent 3 ms apart.
  * If 50 arrived at the same moment, they would block the loop for about 25 ms, even without hashing.
  */
 export async function measureHashing(): Promise<Row[]> {

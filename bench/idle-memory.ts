@@ -7,13 +7,16 @@ import { figure, pause } from './rounds.ts'
 /** Warm-up uploads, which load code and fill caches; not measured. */
 const BEFORE = 50
 const UPLOADS = 100
-/** The number of garbage collections to run. V8 frees compiled code only if it is unused for several of them. */
+/**
+ * The number of garbage collections to run. V8 frees compiled code only after several collections during which it
+ * wasn't used.
+ */
 const COLLECTIONS = 10
 
 /**
  * Measures how much the host process grows (PSS) per uploaded solution that is never called. Garbage is collected
  * before both measurements (`collect-garbage.ts`). An idle solution has no sandbox process. File-backed pages are
- * excluded, because they belong to Node.js. This process's share of them depends on what else runs on the machine.
+ * excluded, because they belong to Node.js. The host's share of them depends on what else runs on the machine.
  */
 export async function measureIdleMemory(): Promise<Row[]> {
   const collector = new URL('collect-garbage.ts', import.meta.url).href

@@ -1,4 +1,4 @@
-// Measurement W1: a login hook of a typical size, about 60 lines. Every contestant runs it unchanged.
+// Measurement W1: a login hook of a typical size, about 60 lines. Every platform in the comparison runs it unchanged.
 const TENANTS = {
   acme: { locale: ['en', 'US'], roles: { anna: ['Users', 'Administrators'], arjun: ['Users'] } },
   'van-dijk': { locale: ['nl', 'BE'], roles: { bram: ['Users', 'Planners'] } },

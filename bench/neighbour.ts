@@ -16,17 +16,19 @@ type Kind = keyof typeof HOSTILE
 /** Number of malicious solutions per kind. */
 type Numbers = Readonly<Record<Kind, number>>
 /**
- * The load that docs/performance.md specifies. The host pauses a solution whose processes had to be killed three times.
+ * The load that docs/performance.md specifies. It drops over time, because the host pauses a solution whose processes
+ * had to be killed three times.
  */
 const ONE_OF_EACH: Numbers = { spins: 1, allocates: 1, crashes: 1 }
 /**
- * More solutions than specified: whenever one is paused, the next one takes over, so that every kind is always active.
+ * More solutions than docs/performance.md specifies. When one is paused, the next one takes over. Every kind is
+ * therefore always active.
  */
 const EVER_NEW: Numbers = { spins: 4, allocates: 20, crashes: 30 }
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 4)
 /** Duration of each half of a round, in ms. */
 const HALF = 5000
-/** Interval between the neighbour's logins in ms, whether or not the previous one got a response. */
+/** Interval between the neighbour's logins in ms, whether or not the previous login got a response. */
 const DUE_EVERY = 20
 
 /** Number of responses per kind and status. */
@@ -37,7 +39,7 @@ export type Form = { readonly url: string; readonly headers: Record<string, stri
 /**
  * Measures logins of a healthy solution, first alone and then while three malicious solutions run on the same host. The
  * host is a separate process with default settings. Each malicious solution always has a call running. A login's time
- * counts from when it was due, so slow responses don't reduce the number of measurements. Percentiles are over the
+ * is measured from when it was due, so slow responses don't reduce the number of measurements. Percentiles are over the
  * logins of all rounds, since a median of rounds would hide the worst one. The client runs at a higher priority where
  * the system allows it. It represents browsers on other machines, which malicious scripts cannot slow down.
  */
@@ -105,7 +107,7 @@ function startHostility(host: RealHost, numbers: Numbers, ends: Ends) {
       ends[kind].set(status, (ends[kind].get(status) ?? 0) + 1)
       if (status !== 503) continue
       current = (current + 1) % forms.length
-      // If all solutions are paused, this avoids a flood of requests.
+      // Without this pause, there would be a flood of requests once all solutions are paused.
       await pause(10)
     }
   })
@@ -185,6 +187,6 @@ function lowerPriority(): void {
   try {
     setPriority(0)
   } catch {
-    // Ignore errors: the priority was not raised.
+    // Ignore errors: without the higher priority, the measurement still works.
   }
 }

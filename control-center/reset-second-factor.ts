@@ -15,10 +15,10 @@ import { accountsOf, needAccount } from './new-password.ts'
 import { createOrganisations } from './organisations/organisations.ts'
 
 /**
- * Removes all second factors of an account and ends its sessions. Anyone with access to the machine can run this.
+ * Removes all second factors of an account and ends its sessions. It can be run by anyone with access to the machine.
  * Members of several organisations, and an organisation's only owner, may not have anyone else to ask. The audit log of
- * each of the account's organisations shows the reset. The control center may be running. If mail is set up, it mails a
- * notice to the account, either now or when it next starts.
+ * each of the account's organisations shows the reset. It also works while the control center is running. If mail is
+ * set up, the control center mails a notice to the account, either now or when it next starts.
  * @returns whether the account had a second factor
  * @throws ERR_USER_NOT_FOUND
  */
@@ -31,7 +31,7 @@ export async function resetSecondFactor(
   try {
     const { limits } = settings
     const user = await needAccount(await accountsOf(db, limits), username)
-    // A wrong key must stop the command before it changes anything.
+    // If the platform key is wrong, stop before anything is changed.
     const notices = await noticesOf(db, settings, log)
     const factors = createFactors(db, limits)
     const account = personsFactors(user.uid)

@@ -30,7 +30,7 @@ function satelliteRoutes(parts: AreaParts): SatelliteRoute[] {
 
 /** The OpenAPI 3.1 document of the Satellite API. */
 export function describeSatelliteApi(version: string): object {
-  // The routes are only described, never called, so they need only the limits.
+  // These routes are used only for the description and never called, so they need only the limits.
   return openApi(satelliteRoutes({ limits: createLimits() } as AreaParts), {
     title: 'Solhost control center, for Satellites',
     version,

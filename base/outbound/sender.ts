@@ -155,7 +155,7 @@ export function createSender(parts: SenderParts): Sender {
       isStopping = true
       endWait()
       await running
-      // Try once more to send the remaining batches, unless the collector is known to be down.
+      // Try again to send the remaining batches, unless the collector is known to be down.
       if (state === 'ok') await drain().catch(() => {})
       clearTimeout(timer)
       stopping.abort()

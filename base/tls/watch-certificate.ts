@@ -21,7 +21,7 @@ export type WatchOptions = {
   readonly names: readonly string[]
   /**
    * Polling interval in ms. A changed file is read only once two polls see the same state, because it may still be
-   * incomplete before.
+   * incomplete before then.
    */
   readonly every?: number
   /** Epoch ms. */

@@ -22,7 +22,7 @@ export interface BatchQueue {
   size(): number
 }
 
-/** `busy`: too many batches arrived at once. */
+/** `busy`: too many batches arrived at the same time. */
 export type DropReason = 'queue_full' | 'disk' | 'refused' | 'busy'
 
 export type BatchQueueOptions = {

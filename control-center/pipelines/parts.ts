@@ -30,11 +30,11 @@ export type PipelineNeeds = {
   readonly storage: Storage
   readonly bundleChecks: BundleChecks
   readonly registries: Registries
-  /** The public key of desired state signatures. */
+  /** The public key for verifying the signatures of desired states. */
   readonly publicKey: string
 }
 
-/** Creates the parts of pipelines, and protects versions from deletion while a run uses them or they have artifacts. */
+/** Creates the parts of pipelines. Also prevents the deletion of versions that a run uses or that have artifacts. */
 export async function createPipelineParts(needs: PipelineNeeds): Promise<PipelineParts> {
   const { db, settings, log, packages, storage, bundleChecks, registries, publicKey } = needs
   const artifacts = createArtifacts(db, storage)

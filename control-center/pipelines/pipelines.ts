@@ -4,14 +4,13 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import type { CenterDatabase, CenterTables } from '../database/tables.ts'
 
-/** The settings that turn a package into an image. Times are epoch ms. */
+/** A pipeline, which turns a package into an image. Times are epoch ms. */
 export type Pipeline = {
   readonly id: string
   readonly organisation: string
   readonly name: string
-  /** The package's name. */
   readonly package: string
-  /** The registry's id; the registry may have been deleted. */
+  /** The registry's id. The registry itself may have been deleted. */
   readonly registry: string
   /** The name of the image's repository: `<docker-repo-name>` in the deployment procedure. */
   readonly repository: string
@@ -29,7 +28,7 @@ export type PipelineSettings = Pick<Pipeline, 'registry' | 'repository' | 'baseI
 export type PipelineInput = PipelineSettings & Pick<Pipeline, 'name' | 'package'>
 
 export interface Pipelines {
-  /** @throws ERR_NAME_EXISTS; ERR_REQUEST_INVALID if the organisation has too many */
+  /** @throws ERR_NAME_EXISTS; ERR_REQUEST_INVALID if the organisation has too many pipelines */
   create(organisation: string, wanted: PipelineInput): Promise<Pipeline>
   /** @returns the organisation's pipelines, sorted by package, then name */
   list(organisation: string): Promise<readonly Pipeline[]>

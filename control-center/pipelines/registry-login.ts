@@ -12,8 +12,8 @@ const Answer = z.object({
 })
 
 /**
- * Gets credentials for a login. Amazon ECR exchanges the access keys for a temporary password; for all other
- * registries, the credentials are used as entered.
+ * Gets the credentials for logging in to a registry. Amazon ECR exchanges the access keys for a temporary password. All
+ * other registries use the credentials as entered.
  * @param send replaces `fetch`
  * @throws ERR_REGISTRY_LOGIN
  */

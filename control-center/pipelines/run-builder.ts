@@ -15,12 +15,12 @@ import type { UpstreamProxy } from './upstream-proxy.ts'
 export interface RunBuilder {
   /**
    * Calls `work` while the builder's proxy is running and the run's folder contains a file with the registry login.
-   * Only this account can read the file.
+   * Only the control center's account on the machine can read the file.
    */
   withLogin<T>(work: (registry: Registry, options: string[], secrets: string[]) => Promise<T>): Promise<T>
   /**
    * Pulls the base image and returns its id. Rejects an image with ONBUILD instructions, because they would run here,
-   * in our network. Anyone who may choose the base image could have written them.
+   * in our network. They could be written by anyone who may choose the base image.
    * @returns null for `scratch` and for local images, which belong to the operator
    */
   pullBase(options: readonly string[], secrets: readonly string[]): Promise<string | null>
@@ -28,7 +28,7 @@ export interface RunBuilder {
    * Runs the builder with these arguments.
    * @param time timeout in ms
    * @param secrets texts to redact in the log
-   * @param more replaces the run's own signal or log; used for clean-up and to read the builder's output
+   * @param more replaces the run's own signal or log, for clean-up and for reading the builder's output
    */
   build(
     words: readonly string[],
@@ -51,7 +51,7 @@ export type BuilderParts = {
 
 /** Timeout per build, in ms. */
 export const BUILD_TIME = 15 * 60_000
-/** Timeout of image clean-up and inspection, in ms. */
+/** Timeout for removing or inspecting an image, in ms. */
 export const REMOVE_TIME = 30_000
 
 /** @param folder the run's own folder, which may not exist yet */
@@ -60,7 +60,7 @@ export function createRunBuilder(
   { pipeline, signal, say }: RunTask,
   folder: string,
 ): RunBuilder {
-  /** The builder's proxy during a step that needs the network. */
+  /** The builder's proxy during a step that needs the network; otherwise null. */
   let proxy: BuilderProxy | null = null
 
   async function needRegistry(): Promise<{ registry: Registry; login: RegistryLogin }> {
@@ -108,7 +108,7 @@ export function createRunBuilder(
         'ERR_BUILDER_FAILED',
         'The builder did not print the ID of the pulled image. Set BUILDER_COMMAND to buildah or a compatible program.',
       )
-    // The builder prints indented JSON, so each key starts a line. A string value never starts one.
+    // The builder prints indented JSON, so each key starts a line. A string value never does.
     const found: string[] = []
     const look = (line: string) => {
       if (/^\s*"OnBuild":/.test(line)) found.push(line)

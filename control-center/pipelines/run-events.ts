@@ -6,7 +6,7 @@ import type { RunLine } from './run-states.ts'
 
 export type RunEvent = { readonly line: RunLine } | { readonly run: Pick<Run, 'state' | 'steps'> }
 
-/** A listener for a run's progress. `onEnd` is called once, after the last event. */
+/** A listener for a run's progress. After the last event, `onEnd` is called once. */
 export type Follower = { readonly onEvent: (event: RunEvent) => void; readonly onEnd: () => void }
 
 /** Polling interval in ms for runs that other control centers perform. */
@@ -15,7 +15,7 @@ const LOOK_EVERY = 1000
 /**
  * Follows a run by polling the database. Used for runs that have ended, and for runs that another control center
  * performs.
- * @param after only lines with a higher number
+ * @param after only lines with a higher number are sent
  * @returns a function that stops following, without calling `onEnd`
  */
 export async function followStored(
@@ -35,7 +35,7 @@ export async function followStored(
   }
 
   async function look(): Promise<void> {
-    // Read the state before the lines: once a run has ended, all its lines are stored.
+    // Read the state before the lines. If the state shows that the run has ended, all its lines are stored.
     const found = await rows.find(run)
     const lines = await readRunLog(db, run, last)
     if (isOver) return
@@ -52,7 +52,7 @@ export async function followStored(
   }
 
   await look()
-  // Ignore errors, because the database may be unreachable for a moment.
+  // Ignore errors, because the database may be temporarily unreachable.
   if (!isOver) stopLooking = repeat(LOOK_EVERY, look, () => {})
   return unfollow
 }

@@ -4,11 +4,11 @@ import type { CenterDatabase } from '../database/tables.ts'
 
 /**
  * A lease shows which of the control centers that share a database performs a run. A run needs a slot before its steps
- * may start. A lease expires if its process doesn't renew it. That process is then assumed to have ended, and any other
- * process may mark its runs as interrupted.
+ * may start. A lease expires if its process doesn't renew it. Other processes then assume that it has exited, and may
+ * mark its runs as interrupted.
  */
 export interface RunLeases {
-  /** Lets only one run start at a time: waits until concurrent transactions that start a run have ended. */
+  /** Lets only one run start at a time. If other transactions are starting runs, waits until they have ended. */
   lockPlaces(transaction: CenterDatabase): Promise<void>
   /** Leases a run to this process. */
   add(transaction: CenterDatabase, run: string): Promise<void>
@@ -20,10 +20,7 @@ export interface RunLeases {
    * Expires all leases, including leases that an earlier process left. Only for a database that no other process uses.
    */
   endAll(): Promise<void>
-  /**
-   * Renews the leases that this process still has.
-   * @returns its leased runs, and whether someone requested to cancel them
-   */
+  /** Renews all valid leases of this process. @returns its leased runs, and whether a cancel was requested for each */
   renew(runs: readonly string[]): Promise<ReadonlyMap<string, { readonly isCancelled: boolean }>>
   /**
    * Asks the process that performs the run to cancel it.
@@ -40,8 +37,8 @@ export interface RunLeases {
 /** Duration of a lease in ms. The machines' clocks must not differ by more than this. */
 export const LEASE = 60_000
 /**
- * Maximum runs in progress at the same time, on all machines together. Builders need a lot of resources, so other runs
- * are queued.
+ * Maximum number of runs in progress at the same time, over all machines. Builders need a lot of resources, so other
+ * runs are queued.
  */
 const PLACES = 1
 

@@ -44,7 +44,7 @@ export function createRunLog(
   function writeSoon(): void {
     writing ??= write()
       .catch((error: Error) => {
-        // If the lines can't be stored, the run continues without them, because its result is more important.
+        // If log lines can't be stored, the run continues, because its result is more important.
         written = lines.length
         log.error({ run, message: error.message }, 'a pipeline run’s log lines could not be stored')
       })

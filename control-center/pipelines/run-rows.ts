@@ -21,17 +21,17 @@ export type Run = {
   readonly stamp: BuildStamp
   readonly startedAt: number
   readonly endedAt: number | null
-  /** The user or token, in the form used in the audit log. */
+  /** The user or token that started the run, as written in the audit log. */
   readonly startedBy: string
 }
 
 /** The runs of all control centers that use the database. */
 export interface RunRows {
   /**
-   * Creates a run, leased to this process. If several runs start at the same time, here or in other processes, they are
-   * added sequentially.
+   * Creates a run and leases it to this process. Runs that start at the same time, here or in other processes, are
+   * created sequentially.
    * @throws ERR_RUN_GOING_ON if a run of the pipeline is running, ERR_SANDBOX_BUSY if too many are queued,
-   *   ERR_VERSION_NOT_FOUND if the version was deleted in the meantime
+   * ERR_VERSION_NOT_FOUND if the version was deleted in the meantime
    */
   add(pipeline: Pipeline, version: PackageVersion, stamp: GivenStamp, by: string): Promise<Run>
   /** @returns the pipeline's runs, newest first, at most `MOST_KEPT` */
@@ -54,10 +54,12 @@ export interface RunRows {
   uses(db: CenterDatabase, organisation: string, name: string, sha256: string): Promise<boolean>
 }
 
-/** Maximum runs stored per pipeline. When it is reached, each new run deletes the oldest one. */
+/** Maximum number of stored runs per pipeline. Once it is reached, each new run replaces the oldest one. */
 const MOST_KEPT = 100
 const MOST_WAITING = 20
-/** Maximum active and queued runs per organisation, so that every organisation gets its turn. */
+/**
+ * Maximum number of active and queued runs per organisation. With this limit, one organisation can't block the others.
+ */
 const MOST_OF_ORGANISATION = 5
 
 /** @param now returns the current time in epoch milliseconds */

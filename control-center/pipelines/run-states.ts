@@ -11,7 +11,7 @@ export type RunStep = (typeof RUN_STEPS)[number]
 export const STEP_STATES = ['waiting', 'running', 'done', 'failed', 'skipped', 'not-set-up'] as const
 export type StepState = (typeof STEP_STATES)[number]
 
-/** Whether a step hasn't ended yet. */
+/** Whether a step has not ended yet. */
 export function isOpen(state: StepState): boolean {
   return state === 'waiting' || state === 'running'
 }
@@ -32,5 +32,5 @@ export function readSteps(text: string): readonly Step[] {
   return z.array(Step).parse(JSON.parse(text))
 }
 
-/** A line of a run's log. `number` counts up from 1 in each run; `time` is in epoch ms. */
+/** A line of a run's log. `number` is its position in the log, starting at 1; `time` is in epoch ms. */
 export type RunLine = { readonly number: number; readonly time: number; readonly step: RunStep; readonly text: string }

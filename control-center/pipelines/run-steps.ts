@@ -26,7 +26,7 @@ export type StepParts = BuilderParts & {
   readonly packages: Pick<Packages, 'bundle' | 'stamp'>
   readonly checks: Pick<BundleChecks, 'check'>
   readonly artifacts: Pick<Artifacts, 'keepContext' | 'noteImage'>
-  /** The parent folder for the runs' files. Files from an earlier process have already been deleted. */
+  /** The parent folder for the runs' files. An earlier process's files have already been deleted. */
   readonly folder: string
 }
 
@@ -55,7 +55,7 @@ function stepsOf(parts: StepParts, task: RunTask, folder: string): Record<RunSte
   }
   /** A random name, so that other runs can't build on this run's image. */
   const local = `${RUN_IMAGES}${randomUUID()}`
-  /** Clean-up also runs after a cancel. If it fails, the only harm is that the leftover image takes up space. */
+  /** Clean-up also runs after a cancel. If it fails, the leftover image only uses disk space. */
   const quietly = { signal: new AbortController().signal, say: () => {} }
   let isBuilding = false
   let bundle: Uint8Array = new Uint8Array()

@@ -1,4 +1,4 @@
-/** Wakes code that waits for a queued run, or for another control center to cancel a run. */
+/** Wakes up code that is waiting for a queued run to start, or for another control center to cancel a run. */
 export interface RunWaits {
   /** Waits until a run ends in this process, `signal` aborts, or `WAIT_EVERY` ms have passed. */
   wait(signal: AbortSignal): Promise<void>

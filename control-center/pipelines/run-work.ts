@@ -11,7 +11,7 @@ export type RunAtWork = {
   readonly pipeline: Pipeline
   readonly log: RunLog
   readonly states: Map<RunStep, StepState>
-  /** The abort reason is the run's final state. */
+  /** Its abort reason is the run's final state. */
   readonly signal: AbortSignal
 }
 
@@ -26,7 +26,7 @@ export type RunWorkParts = {
 
 /**
  * Performs the steps of a run in order.
- * @returns the run's final state; by then, all steps have their final states, too
+ * @returns the run's final state, once all steps have their final states too
  */
 export async function performRun(at: RunAtWork, { work, log, waitForTurn, onStep }: RunWorkParts): Promise<RunState> {
   const { signal, states, log: runLog, pipeline, run } = at

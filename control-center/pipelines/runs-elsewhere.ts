@@ -5,7 +5,7 @@ import type { RunLeases } from './run-leases.ts'
 import type { Run, RunRows } from './run-rows.ts'
 import type { RunWaits } from './run-waits.ts'
 
-/** Runs that this control center doesn't perform, because another control center does or because they have ended. */
+/** Runs that another control center performs, or that have ended. */
 export interface RunsElsewhere {
   /**
    * Requests a cancel. The process that performs the run sees the request when it next renews the lease. If that
@@ -28,8 +28,8 @@ export type RunsElsewhereParts = {
 }
 
 /**
- * Maximum wait in ms for another control center to cancel a run. If that control center has crashed, the lease expires
- * later.
+ * Maximum wait in ms for another control center to cancel a run. If that control center has crashed, its lease takes
+ * longer than this to expire.
  */
 const CANCEL_TIME = 20_000
 

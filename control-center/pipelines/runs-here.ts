@@ -15,9 +15,9 @@ export interface RunsHere {
   /** Undefined if another control center performs the run, or it has ended. */
   find(run: string): ActiveRun | undefined
   begin(pipeline: Pipeline, run: Run): ActiveRun
-  /** Renews the leases, and aborts runs that have lost their lease or that someone cancelled. */
+  /** Renews the leases, and aborts runs that have lost their lease or were cancelled. */
   renew(): Promise<void>
-  /** Aborts runs whose leases could not be renewed, even if the database doesn't respond at all. */
+  /** Aborts runs whose leases could not be renewed. This works even if the database doesn't respond at all. */
   giveUpLate(): Promise<void>
   /** Aborts all runs. Resolves when they have ended. */
   interruptAll(): Promise<void>
@@ -28,7 +28,7 @@ export type ActiveRun = RunAtWork & {
   readonly abort: AbortController
   readonly followers: Set<Follower>
   renewedAt: number
-  /** Resolves when the run has ended and everything is stored. */
+  /** Resolves when the run has ended and its result and log are stored. */
   ended: Promise<void>
 }
 
@@ -43,7 +43,7 @@ export type RunsHereParts = {
 }
 
 /**
- * In ms. If a lease isn't renewed for this long, its run is aborted, because other processes may soon mark the run as
+ * If a lease isn't renewed for this long, in ms, its run is aborted. Other processes may soon mark that run as
  * interrupted.
  */
 const GIVEN_UP = LEASE * 0.75

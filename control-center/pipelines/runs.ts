@@ -16,8 +16,8 @@ import { createRunsElsewhere } from './runs-elsewhere.ts'
 import { createRunsHere } from './runs-here.ts'
 
 /**
- * The pipeline runs of all control centers on a database. Each control center performs the runs that were started on
- * it.
+ * The pipeline runs of all control centers that share a database. Each control center performs the runs that were
+ * started on it.
  */
 export type Runs = Pick<RunRows, 'list' | 'last' | 'need' | 'isGoingOn' | 'uses'> & {
   /** @throws ERR_STOPPING, and the errors that `RunRows.add` throws */
@@ -35,7 +35,7 @@ export type Runs = Pick<RunRows, 'list' | 'last' | 'need' | 'isGoingOn' | 'uses'
    * @throws ERR_RUN_ENDED
    */
   cancel(run: Run): Promise<void>
-  /** Interrupts all runs of this process. */
+  /** Interrupts all runs that this process performs. */
   stop(): Promise<void>
 }
 
@@ -49,8 +49,8 @@ export type RunsParts = {
   readonly work: StepWork
   readonly log: Pick<Logger, 'error'>
   /**
-   * Whether other processes may use the database. If not, all leases are left over from an earlier process and expire
-   * at startup.
+   * Whether other processes may use the database. If not, all leases at startup are left over from an earlier process,
+   * and expire immediately.
    */
   readonly isShared: boolean
   /** The clock, in epoch milliseconds. */

@@ -15,7 +15,7 @@ type PipelineTables = {
     base_image: string
     created_at: number
   }
-  /** `number` counts per pipeline. `state` is one of `RUN_STATES`; `steps` and `stamp` are JSON. */
+  /** `number` is the run's number in its pipeline. `state` is one of `RUN_STATES`; `steps` and `stamp` are JSON. */
   pipeline_runs: {
     id: string
     pipeline: string
@@ -30,8 +30,8 @@ type PipelineTables = {
     started_by: string
   }
   /**
-   * Running runs. `node` is the process that performs the run; its lease is valid until `until`. `cancelled` is 1 after
-   * a cancel request.
+   * Runs in progress. `node` is the process that performs the run; its lease is valid until `until`. `cancelled` is 1
+   * after a cancel request.
    */
   run_leases: { run: string; node: string; until: number; cancelled: number }
   /**
@@ -39,10 +39,10 @@ type PipelineTables = {
    * belongs to `run` until `until`.
    */
   run_places: { place: number; run: string | null; until: number }
-  /** `number` counts up in each run; `step` is the step's name. */
+  /** `number` is the line's position in the run's log; `step` is the step's name. */
   pipeline_log: { run: string; number: number; time: number; step: string; text: string }
   /**
-   * Results of runs. They are kept when their pipeline or run is deleted. `content` and `content_sha256` are set for a
+   * Results of runs. They remain when their pipeline or run is deleted. `content` and `content_sha256` are set for a
    * context, `reference` and `digest` for an image.
    */
   artifacts: {

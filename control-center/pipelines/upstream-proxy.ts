@@ -17,7 +17,7 @@ export interface UpstreamProxy {
   connect(place: string, time: number): Promise<Socket>
 }
 
-/** Reads `HTTPS_PROXY` and `NO_PROXY`, also in lower case, as builders themselves do. @returns null if there is none */
+/** Reads `HTTPS_PROXY` and `NO_PROXY`, in upper or lower case, as builders do. @returns null if there is none */
 export function readUpstreamProxy(environment: NodeJS.ProcessEnv): UpstreamProxy | null {
   const named = environment.HTTPS_PROXY || environment.https_proxy || ''
   const url = URL.parse(/^[a-z]+:\/\//i.test(named) ? named : `http://${named}`)

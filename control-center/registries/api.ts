@@ -11,11 +11,11 @@ const HOST = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z
 const NAMESPACE = /^[a-z0-9]+([._-]+[a-z0-9]+)*(\/[a-z0-9]+([._-]+[a-z0-9]+)*)*$/
 
 /**
- * Characters that HTTP's Basic scheme transmits unchanged. The username can't contain a colon, because a colon ends it
- * (RFC 7617, section 2).
+ * Characters that HTTP's Basic scheme transmits unchanged. The username can't contain a colon, because a colon
+ * separates it from the password (RFC 7617, section 2).
  */
 const USERNAME = /^[\x21-\x39\x3b-\x7e]{1,255}$/
-/** Allows line breaks: tokens are a single word, but a service account's key can be JSON on several lines. */
+/** Line breaks are allowed, because a service account's key can be JSON on several lines. */
 const PASSWORD = /^[\t\n\r\x20-\x7e]{1,8192}$/
 
 const RegistryInput = z

@@ -7,7 +7,7 @@ export function isElastic(host: string): boolean {
   return ELASTIC.test(host)
 }
 
-/** `<region-name>`, taken from the host name; '' for registries other than Amazon ECR. */
+/** `<region-name>` of a registry, from its host name; '' for registries other than Amazon ECR. */
 export function regionOf(host: string): string {
   return ELASTIC.exec(host)?.[1] ?? ''
 }

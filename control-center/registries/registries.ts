@@ -167,8 +167,8 @@ export function createRegistries(db: CenterDatabase, key: PlatformKey, now: () =
 }
 
 /**
- * Returns the purpose for encrypting a value. Each value has a different one, so that someone who has access only to
- * the database can't swap encrypted values.
+ * Returns the purpose that a value is encrypted for. Each value has a different purpose, so that someone with access
+ * only to the database can't swap encrypted values.
  */
 function purposeOf(id: string, part: 'id' | 'secret'): string {
   return `registry ${id} ${part}`

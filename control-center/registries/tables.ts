@@ -3,7 +3,7 @@ import type { Steps } from '../../base/database/migrations.ts'
 export type RegistryTables = {
   /**
    * Image registries with the credentials that an operator entered. `region` and `key_end` (the last characters of the
-   * access key ID) are only set for Amazon ECR.
+   * access key ID) are set only for Amazon ECR.
    */
   registries: {
     id: string

@@ -51,7 +51,7 @@ const NewRollout = z
   })
   .meta({ id: 'NewRollout' })
 
-/** Parses a version in the format that `NewRollout` accepts; returns empty names for any other text. */
+/** Parses a version in the format that `NewRollout` accepts; for any other text, returns empty names. */
 export function versionOf(text: string): { readonly package: string; readonly sha256: string } {
   const [, name = '', sha256 = ''] = VERSION.exec(text) ?? []
   return { package: name, sha256 }

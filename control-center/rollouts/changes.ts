@@ -5,13 +5,13 @@ import type { BundleChecks } from '../packages/bundle-checks.ts'
 import type { Packages } from '../packages/packages.ts'
 import type { DesiredVersion } from './version-before.ts'
 
-/** A version as shown on the page. `uploadedAt` is in epoch ms; null if the version is no longer stored. */
+/** A version as shown on the page. `uploadedAt` is in epoch ms, or null if the version is no longer stored. */
 export type ShownVersion = DesiredVersion & { readonly uploadedAt: number | null }
 
 /**
- * The changes that a rollout makes in environments that currently have the same version. `first`: the environments have
- * no version yet. `same`: they already have this version. `gone`: one of the versions is no longer stored. `busy`: the
- * versions can't be compared now. `many`: there are too many different versions.
+ * The changes that a rollout makes in a group of environments with the same current version. `first`: the environments
+ * have no version yet. `same`: they already have this version. `gone`: one of the versions is no longer stored. `busy`:
+ * the versions can't be compared now. `many`: there are too many different versions.
  */
 export type RolloutChange = {
   readonly environments: readonly string[]

@@ -8,7 +8,7 @@ import type { StepFailure } from './rollouts.ts'
 export type Asked = {
   readonly solution: string
   readonly sha256: string | null
-  /** Sequence number of the desired state that requests it. */
+  /** Sequence number of the desired state that contains this version. */
   readonly number: number
   /** When the rollout's step started, in epoch ms. */
   readonly since: number

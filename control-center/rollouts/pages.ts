@@ -42,7 +42,7 @@ export function addRolloutPages(pages: PageRouter, router: Router, parts: Rollou
 
   pages.ofOrganisation('/rollouts/new', 'rollouts', (ctx, text, member) => choicePage(ctx, text, member, null))
 
-  // The selection is in the URL, so that users can change it by going back in the browser.
+  // The selection is in the URL, so that users can go back in the browser and change it.
   pages.ofOrganisation('/rollouts/review', 'rollouts', async (ctx, text, member) => {
     const { organisation } = member
     const asked = versionOf(oneOf(ctx.query.version))
@@ -128,7 +128,7 @@ export function addRolloutPages(pages: PageRouter, router: Router, parts: Rollou
     return { template: 'rollout-new', heading: text('center.rollouts.new'), part: 'rollouts', model, status }
   }
 
-  /** Suggests the environments that already have the package. */
+  /** Suggests selecting the environments that already have the package. */
   async function targetsOf({ query }: Context, { organisation }: Member, name: string) {
     const all = await environments.list(organisation.id)
     const having = await Promise.all(

@@ -14,7 +14,7 @@ export const ROLLOUT_STATES = ['running', 'halted', 'done', 'cancelled', 'rollin
 export type RolloutState = (typeof ROLLOUT_STATES)[number]
 
 /**
- * `undoing`, `undone` and `not-undone` correspond to `running`, `done` and `failed`, but during a rollback. `left`: the
+ * During a rollback, `undoing`, `undone` and `not-undone` correspond to `running`, `done` and `failed`. `left`: the
  * environment is not changed.
  */
 export const STEP_STATES = ['waiting', 'running', 'done', 'failed', 'left', 'undoing', 'undone', 'not-undone'] as const
@@ -95,7 +95,7 @@ export interface Rollouts {
   list(organisation: string, most?: number): Promise<readonly Rollout[]>
   /** @throws ERR_NOT_FOUND */
   need(organisation: string, id: string): Promise<Rollout>
-  /** The rollouts of all organisations that continue without a user's decision. */
+  /** The active rollouts of all organisations, except those that wait for a user's decision. */
   active(): Promise<readonly Rollout[]>
   /** Changes a rollout's state. @returns false if the state is not in `from` any more */
   move(id: string, from: readonly RolloutState[], to: RolloutState): Promise<boolean>

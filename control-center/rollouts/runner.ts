@@ -37,7 +37,7 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
 
   async function lookAtAll(): Promise<void> {
     for (const rollout of await rollouts.active()) {
-      // If one rollout fails to advance, the others still do.
+      // An error in one rollout must not stop the others.
       await takeForward(rollout).catch((error: Error) =>
         log.error({ rollout: rollout.id, stack: error.stack }, 'a rollout could not be continued'),
       )
@@ -60,8 +60,8 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
   }
 
   /**
-   * Store the step before changing the desired state. If this process exits in between, the previous version is still
-   * known.
+   * Store the step before changing the desired state. Then the previous version is known even if this process exits in
+   * between.
    */
   async function begin(rollout: Rollout, step: RolloutStep): Promise<void> {
     const before = step.before ?? { desired: await versionBefore(parts, step.environment, rollout.package) }
@@ -91,7 +91,7 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
     if (await rollouts.changeStep(rollout.id, step.position, [step.state], change)) await giveBack(rollout, step)
   }
 
-  /** Changes nothing if someone requested a different version in the meantime. */
+  /** Does nothing if a different version was requested in the meantime. */
   async function giveBack(rollout: Rollout, { position, environment, before }: RolloutStep): Promise<void> {
     const had = before?.desired ?? null
     let isOthers = false
@@ -108,11 +108,11 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
     await rollouts.changeStep(rollout.id, position, ['undoing'], change)
   }
 
-  /** Ends a step when its environment's nodes have reported, or when it times out. */
+  /** Ends a step if its environment's nodes have reported a result, or if it has timed out. */
   async function settle(rollout: Rollout, step: RolloutStep, done: StepState, failed: StepState): Promise<void> {
     const { number, environment } = step
     const isBack = done === 'undone'
-    // The step has no number if the process exited after storing the step but before changing the desired state.
+    // The step has no sequence number if the process exited while the step was beginning.
     if (number === null) return isBack ? giveBack(rollout, step) : ask(rollout, step)
     const nodes = await reports.live(environment)
     const since = step.startedAt ?? 0
@@ -169,8 +169,8 @@ function isToUndo({ state, before }: RolloutStep): boolean {
 }
 
 /**
- * Returns new content even if this version was already requested, because the higher sequence number makes the
- * Satellite try again.
+ * Returns new content even if this version was already requested. The Satellite tries again because of the higher
+ * sequence number.
  */
 function withVersion(
   { solutions, settings }: Desired,

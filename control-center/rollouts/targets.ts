@@ -1,13 +1,13 @@
 import { ENVIRONMENT_TYPES, type Environment } from '../environments/environments.ts'
 
-/** An environment that can be chosen for a rollout. `position` counts from 1. */
+/** An environment that can be chosen for a rollout. `position` starts at 1. */
 export type Target = Pick<Environment, 'id' | 'name' | 'type'> & {
   readonly position: number
   readonly isChosen: boolean
   readonly isProduction: boolean
 }
 
-/** The query parameters of the page that shows the chosen environments, as parsed by koa. */
+/** Query parameters, as parsed by koa, of the page for choosing environments. */
 export type TargetQuery = Readonly<Record<string, string | string[] | undefined>>
 
 const PRODUCTION = /(^|-)prod(uction)?(-|$)/

@@ -5,7 +5,7 @@ export type DesiredVersion = { readonly sha256: string; readonly version: string
 
 /**
  * The version of a package that an environment has before a rollout changes it; null if it has none. Chosen here: if no
- * version was requested for the environment yet, use the one that its Satellite reports.
+ * version has been requested for the environment yet, the version reported by its Satellite is used.
  */
 export async function versionBefore(
   { desiredStates, reports }: { readonly desiredStates: DesiredStates; readonly reports: Pick<Reports, 'live'> },

@@ -9,17 +9,17 @@ export type NodeReport = Report & { readonly seenAt: number }
 export interface Reports {
   /** Stores the report of a node, and updates its environment's state from the reports of all nodes. */
   take(environment: string, report: Report): Promise<void>
-  /** The environment's nodes that are considered running, sorted by their last report, newest first. */
+  /** Lists the environment's nodes that are considered running. The node that reported last is first. */
   live(environment: string): Promise<readonly NodeReport[]>
   /** Deletes reports that are older than a day. */
   sweep(): Promise<void>
 }
 
-/** How long a node is considered running after its last report, in ms: the time of three reports. */
+/** How long a node is considered running after its last report, in ms. This is the time for three reports. */
 const LIVE_FOR = 3 * REPORT_EVERY
 /**
- * Maximum nodes per environment. Chosen here: an environment's nodes share one database, which can't serve this many.
- * The limit stops anyone with a token from filling our database with made-up nodes.
+ * Maximum nodes per environment. Chosen here: an environment's nodes share one database, which couldn't serve more
+ * nodes than this. The limit stops anyone with a token from filling our database with made-up nodes.
  */
 const MOST_NODES = 50
 const KEPT = 24 * 60 * 60_000
@@ -49,7 +49,7 @@ export function createReports(
     return firstRows(db, query, MOST_NODES).execute()
   }
 
-  /** Deletes the reports of the nodes that have not reported for the longest time. */
+  /** Deletes the reports of the nodes whose last report is oldest. */
   async function makeRoom(environment: string): Promise<void> {
     const rows = await db
       .selectFrom('satellite_reports')
@@ -90,7 +90,7 @@ export function createReports(
   }
 }
 
-/** The content of `environment_states.health`: the worst health among the nodes, and the findings of all of them. */
+/** The content of `environment_states.health`: the worst health of any node, and the findings of all nodes. */
 export type EnvironmentHealth = {
   readonly health: Report['health']
   readonly findings: readonly string[]

@@ -20,7 +20,7 @@ export function addAccountPage(router: Router, parts: SecondStepParts): void {
   addOwnPage(router, ACCOUNT, (asked) => sendAccount(asked, null, 200, parts), submit, parts)
 }
 
-/** The button below new recovery codes sends no `act`, because it only links back to the page. */
+/** The button below new recovery codes only links back to the page, so it sends no `act`. */
 async function submit(asked: Asked, fields: Fields, parts: SecondStepParts): Promise<void> {
   const { ctx, session } = asked
   const act = FACTOR_ACTS.get(fields.get('act') ?? '')

@@ -14,7 +14,7 @@ import { sendPage, textFor } from '../pages/page.ts'
 import { type MemberSignIn, nextStepOf } from './gate.ts'
 import type { SecondStepParts } from './parts.ts'
 
-/** A submitted form of a step page, and the sign-in that this browser began. */
+/** The submitted form of a step page, and the sign-in that this browser has begun. */
 export type StepAttempt = {
   readonly ctx: Context
   readonly fields: ReadonlyMap<string, string>
@@ -25,7 +25,7 @@ export type StepAttempt = {
 export type StepWay = WayOfSigningIn<Context, StepAttempt, StepAttempt, SignedIn, SecondStepParts>
 type SignedIn = { readonly username: string; readonly to: string }
 
-/** The sign-in steps that are the same for all step pages. */
+/** The parts of a sign-in that are the same for all step pages. */
 export const STEP_WAY: Pick<StepWay, 'ownPage' | 'accept' | 'audit' | 'redirect'> = {
   async ownPage(ctx, parts) {
     requireOwnForm(ctx)
@@ -38,7 +38,7 @@ export const STEP_WAY: Pick<StepWay, 'ownPage' | 'accept' | 'audit' | 'redirect'
   redirect: (ctx, { to }) => goTo(ctx, to),
 }
 
-/** @returns the open sign-in of this browser, or null */
+/** @returns this browser's unfinished sign-in, or null */
 export function findOpen(ctx: Context, { openSignIns }: SecondStepParts) {
   return openSignIns.find(REALM, readCookies(ctx, 'step', cookieScopeOf(ctx)))
 }
@@ -70,13 +70,13 @@ async function complete({ ctx, found }: StepAttempt, parts: SecondStepParts): Pr
   return { username, to }
 }
 
-/** Shows the page for a sign-in that has expired or was completed. */
+/** Shows the page for a sign-in that has expired or is already complete. */
 export function showOver(ctx: Context): void {
   const heading = textFor(ctx)('platform.step.over.title')
   sendPage(ctx, { template: 'step-over', heading, model: { href: '/sign-in' }, status: 410 }, null)
 }
 
-/** The data that the templates of all pages with a form need. @param formToken '' before there is a session */
+/** The data that the templates of all pages with a form need. @param formToken '' if there is no session yet */
 export function formModel(action: string, formToken: string) {
   return { solution: { title: TITLE }, action, formToken }
 }

@@ -18,7 +18,7 @@ export const SET_UP_PATH = '/second-step/set-up'
 export type MemberSignIn = {
   readonly account: FactorAccount
   readonly username: string
-  /** The page to go to afterwards. */
+  /** The page to open after the sign-in. */
   readonly to: string
   readonly methods: readonly SignInMethod[]
   /** When the entered password was set. If the password changes, the sign-in is cancelled. */
@@ -59,8 +59,8 @@ export function createSecondStepGate(parts: GateParts): SecondStepGate {
 }
 
 /**
- * The page that a sign-in still needs; null if there is none. Users who must change their password set up a factor
- * during the following sign-in.
+ * The next page that a sign-in needs before it is complete; null if there is none. Users who must change their password
+ * set up a factor during the following sign-in.
  */
 export async function nextStepOf(
   user: Pick<User, 'uid' | 'mustChangePassword'>,

@@ -51,7 +51,7 @@ export type SecondStepNeeds = {
   readonly users: Pick<Users, 'get'>
   readonly organisations: Pick<Organisations, 'requireSecondFactor'>
   readonly notices: Notices
-  /** Whether other nodes use the same database, as in `createThrottle`. */
+  /** Whether other nodes use the same database; see `createThrottle`. */
   readonly isShared: boolean
   /** The clock, in epoch ms. */
   readonly now?: () => number

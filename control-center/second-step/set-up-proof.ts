@@ -50,7 +50,7 @@ export async function checkProof(
   const toSetUp = new Refusal(null, () => goTo(ctx, SET_UP_PATH))
   const act = fields.get('act')
   if (act === 'new-code') {
-    // Without a code, the set-up page mails a new one.
+    // Without a stored code, the set-up page mails a new one.
     await openSignIns.change(found, { ...found.open, code: null })
     return toSetUp
   }
@@ -74,7 +74,7 @@ async function mailCode(
   user: User,
   { openSignIns, factorThrottle, mail, now }: SecondStepParts,
 ): Promise<boolean> {
-  // Limits how many emails someone with the password can trigger.
+  // Limits how many emails someone who knows the password can trigger.
   const isTooMany = (await factorThrottle.count(`mail ${accountId(found.open.account)}`)) !== null
   const to = addressOf(user)
   if (isTooMany || to === null) return false

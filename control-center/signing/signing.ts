@@ -18,7 +18,7 @@ export interface Signing {
   sign(state: DesiredState): Promise<string>
 }
 
-/** The key's row in the table `platform`; also the purpose of its encryption. */
+/** The key's row in the table `platform`; also the purpose that it is encrypted for. */
 const PLACE = 'center_signing_key'
 
 const PrivateKey = z.object({
@@ -29,8 +29,8 @@ const PrivateKey = z.object({
 })
 
 /**
- * Creates the key when the control center first starts, and stores it encrypted with the platform key. So someone who
- * only has a copy of the database can't sign anything.
+ * Creates the key when the control center first starts, and stores it encrypted with the platform key. Someone with
+ * only a copy of the database therefore can't sign anything.
  * @throws ERR_PLATFORM_KEY if the stored key can't be decrypted
  */
 export async function openSigning(db: CenterDatabase, key: PlatformKey): Promise<Signing> {
@@ -61,7 +61,7 @@ async function kept(db: CenterDatabase, key: PlatformKey): Promise<z.infer<typeo
   )
 }
 
-/** If several processes start at the same time, only the key of one of them is stored. */
+/** If several processes start at the same time, only one of their keys is stored. */
 async function make(db: CenterDatabase, key: PlatformKey): Promise<z.infer<typeof PrivateKey>> {
   const { privateKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true })
   const value = key.encrypt(PLACE, JSON.stringify(await exportJWK(privateKey)))

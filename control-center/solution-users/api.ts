@@ -58,7 +58,7 @@ export function solutionRoutes({ access, knownSolutions }: SolutionUserApiParts)
       {
         summary: 'Add a solution that has no package yet',
         right: 'read',
-        // Anyone who may manage either users or login pages may add a solution to the list.
+        // A solution can be added to the list by anyone who may manage users or login pages.
         before: ({ who, ctx }) =>
           access.need(ctx, mayDo(who.role, 'solution-users') ? 'solution-users' : 'login-pages'),
         act: 'solution-name',

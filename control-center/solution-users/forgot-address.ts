@@ -5,8 +5,8 @@ export type NamedSolution = { readonly organisation: string; readonly solution: 
 
 /**
  * The URL where a solution's users request a password reset. Its signature shows that the control center created the
- * URL for this solution's login page. With a valid signature, the page has the login page's design. Otherwise, it looks
- * the same for every solution, so that it doesn't reveal which organisations and solutions exist.
+ * URL for this solution's login page. With a valid signature, the page has the login page's design. Without one, it
+ * looks the same for every solution. It therefore doesn't reveal which organisations and solutions exist.
  */
 export interface ForgotAddress {
   of(origin: string, names: NamedSolution): string

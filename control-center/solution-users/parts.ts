@@ -42,8 +42,8 @@ export type CloudNeeds = {
 
 /**
  * Failed attempts per Satellite in THROTTLE_WINDOW, as a multiple of THROTTLE_NETWORK. Chosen here: a Satellite can
- * report any client address, so the total of its attempts needs a limit. This limit is so high that a single network
- * reaches its own limit first.
+ * report any client address, so the total number of its attempts needs a limit. This limit is so high that any single
+ * network reaches the limit for networks first.
  */
 const NETWORKS_OF_SATELLITE = 20
 

@@ -42,10 +42,7 @@ export type SolutionUserSatelliteParts = {
   readonly settings: Pick<ServiceSettings, 'publicUrl'>
 }
 
-/**
- * PLATFORM_CLOUD routes for Satellites. They return a solution's login page, and decide whether a user may sign in to
- * the solution.
- */
+/** PLATFORM_CLOUD routes for Satellites. They return a solution's login page and check sign-ins to the solution. */
 export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): SatelliteRoute[] {
   const { solutionUsers, loginPages, throttle, satelliteThrottle, mail } = parts
   const isNews = createNews()
@@ -138,8 +135,8 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
         const asked = await askedFor(given, parts)
         const { environment, place } = asked
         const { username, password, custom = {}, address } = given.body
-        // Attempts are counted per environment, so that the addresses and names that a Satellite reports can't lock
-        // anyone out in another environment.
+        // Attempts are counted per environment, so that a Satellite can't lock anyone out of another environment,
+        // whatever addresses and names it reports.
         const from = {
           source: `cloud ${environment.id} ${place.solution}`,
           address: `${environment.id} ${networkOf(address)}`,

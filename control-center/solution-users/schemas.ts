@@ -5,8 +5,8 @@ import { isVisible, visible } from '../../runtime/visible-name.ts'
 import { z } from '../../runtime/zod.ts'
 
 /*
- * Chosen here: a user has at most 20 roles with 40 permissions each, plus 200 direct permissions. So all of a user's
- * permissions always fit into a response to a Satellite, which has at most 1,000.
+ * Chosen here: a user has at most 20 roles with 40 permissions each, plus 200 direct permissions. A response to a
+ * Satellite can contain 1,000 permissions, so all of a user's permissions always fit.
  */
 const MOST_ROLES_OF_USER = 20
 const MOST_PERMISSIONS_OF_ROLE = 40

@@ -6,7 +6,7 @@ import { CENTER_TEXTS } from '../web/render.ts'
 import type { LinkKind, UserLinks } from './user-links.ts'
 import type { SolutionUser } from './user-rows.ts'
 
-/** The recipient of a link. `origin` is the control center's origin as the recipient's browser sees it. */
+/** The recipient of a link. `origin` is the control center's origin as used by the recipient's browser. */
 export type Recipient = {
   readonly organisation: Pick<Organisation, 'id' | 'title'>
   readonly solution: string
@@ -35,8 +35,8 @@ export interface SendLinks {
    */
   fromOperator(kind: LinkKind, recipient: Recipient): Promise<SentLink>
   /**
-   * Creates a link that anyone can request on a login page. The link is mailed, never shown. At most three links are
-   * valid at a time. If the organisation has used up its mail quota, no link is sent.
+   * Creates a link of a kind that anyone can request on a login page. The link is mailed, never shown. At most three
+   * links are valid at a time. If the organisation has used up its mail quota, no link is sent.
    */
   fromUser(kind: 'reset' | 'verification', recipient: Recipient): Promise<void>
 }
@@ -88,7 +88,7 @@ export function createSendLinks(links: UserLinks, mail: Mail): SendLinks {
       const { user, origin, organisation } = recipient
       refuseNonsense(kind, user, mail)
       const to = mail.isSetUp ? user.email : null
-      // Check this before earlier links are revoked.
+      // Check this now, before earlier links are revoked.
       await needShare(organisation, to)
       await links.revoke(user.uid, kind)
       const lifetime = LIFETIMES[kind]
@@ -107,7 +107,7 @@ export function createSendLinks(links: UserLinks, mail: Mail): SendLinks {
       try {
         await mailAskedFor(kind, recipient)
       } catch (error) {
-        // The response doesn't reveal that the mail quota is used up; only the log does.
+        // Only the log shows that the mail quota is used up. The response doesn't reveal it.
         if (!(error instanceof PlatformError) || error.code !== 'ERR_THROTTLED') throw error
       }
     },

@@ -35,7 +35,7 @@ export interface SolutionUsers extends UserSignIns {
   ): Promise<{ readonly items: readonly SolutionUser[]; readonly next?: string }>
   /** @throws ERR_USER_NOT_FOUND */
   need(place: Place, uid: string): Promise<SolutionUser>
-  /** Returns the users with this username. If there are none, returns users with this email address, at most five. */
+  /** Returns the users with this username. If there are none, returns up to five users with this email address. */
   findByNameOrMail(place: Place, text: string): Promise<readonly SolutionUser[]>
   /** @throws ERR_REQUEST_INVALID, ERR_NAME_EXISTS, ERR_PASSWORDS_BUSY */
   create(place: Place, wanted: NewUser): Promise<SolutionUser>
@@ -47,7 +47,7 @@ export interface SolutionUsers extends UserSignIns {
   /** @throws ERR_USER_NOT_FOUND */
   remove(place: Place, uid: string): Promise<void>
   /**
-   * Returns why a password is not accepted, or null.
+   * Returns the reason why a password is not accepted; null if it is accepted.
    * @throws ERR_PASSWORDS_BUSY
    */
   passwordFault(uid: string, password: string): Promise<PasswordFault | null>

@@ -25,7 +25,7 @@ type SolutionUserTables = {
   }
   /** Permissions that a user has in addition to the permissions of their roles. */
   solution_user_permissions: { uid: string; name: string }
-  /** Roles of a solution. `permissions` is a JSON array of names. */
+  /** Roles of a solution. `permissions` is a JSON array of permission names. */
   solution_roles: { organisation: string; solution: string; name: string; permissions: string }
   solution_user_roles: { uid: string; role: string }
   /**

@@ -24,11 +24,11 @@ export type MadeLink = { readonly token: string; readonly expiresAt: number }
  */
 export interface UserLinks {
   /**
-   * @param wanted.proves the address that the link is mailed to: using the link proves access to that mailbox; null if
-   * the link is shown
+   * @param wanted.proves the address that the link is mailed to, or null if the link is shown; using a mailed link
+   * proves access to the mailbox
    * @param wanted.lifetime in ms
-   * @returns null if the user already has three valid links of this kind. The limit prevents others from flooding the
-   * mailbox with requested emails.
+   * @returns null if the user already has three valid links of this kind. The limit stops others from flooding the
+   * mailbox by requesting emails.
    */
   create(
     uid: string,
@@ -37,8 +37,8 @@ export interface UserLinks {
   /** Invalidates the user's links of this kind. */
   revoke(uid: string, kind: LinkKind): Promise<void>
   /**
-   * Null if the link is unknown, used, expired or invalidated, or if the user is disabled. This does not use up the
-   * link, because mail scanners open links too.
+   * Returns null if the link is unknown, used, expired or invalidated, or if the user is disabled. Finding a link does
+   * not use it up, because mail scanners open links too.
    */
   find(token: string): Promise<FoundLink | null>
   /**
@@ -77,7 +77,7 @@ export function createUserLinks(
     return isOpen ? { link, kind, row } : null
   }
 
-  /** @param columns the columns to update in the transaction that deletes the link */
+  /** @param columns the user's columns to update in the transaction that deletes the link */
   async function use(
     token: string,
     kinds: readonly LinkKind[],
