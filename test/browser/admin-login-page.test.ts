@@ -31,7 +31,7 @@ const PRETTY = page(
   `<h1>%%i18n:own.title%%</h1><img src="media/own.svg" alt="">${FORM}`,
 )
 
-/** Tries every attack that a page could attempt on the admin who previews it, and records the results. */
+/** A page that attacks the admin who previews it, in several ways, and records the results. */
 const HOSTILE = page(
   `<script>
     const notes = {}
@@ -131,7 +131,7 @@ describe.skipIf(browserPath === undefined)('the admin page for a login page, in 
   })
 
   test('each choice applies immediately, is in the URL, and does not add a history entry', async () => {
-    // This must be null, because Playwright otherwise sets the colour scheme of all iframes.
+    // With null, Playwright doesn't override the colour scheme of iframes.
     await using opened = await open('pretty', { colorScheme: null })
     const { page } = opened
     const inner = page.frameLocator('#login-preview')

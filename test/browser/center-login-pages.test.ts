@@ -32,7 +32,7 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
     await server?.stop()
   })
   beforeEach(async () => {
-    // This must be null, because Playwright otherwise sets the colour scheme of all iframes.
+    // With null, Playwright doesn't override the colour scheme of iframes.
     const context = await browser.newContext({ storageState, colorScheme: null })
     page = await context.newPage()
     complaints = []
@@ -84,7 +84,7 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
     await row.locator('[data-options=nl]').fill('Noord')
     await expect.poll(() => preview().locator('#custom_site option').allTextContents()).toEqual(['–', 'Noord', 'South'])
 
-    // Insufficient contrast is reported, and the preview stays.
+    // Insufficient contrast is reported, but the preview is still shown.
     await page.fill('#light-text', '#dddddd')
     await expect.poll(() => page.locator('#design-problem').textContent()).toContain('contrast ratio of 1.')
     await page.fill('#light-text', '#222222')

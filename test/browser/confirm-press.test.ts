@@ -79,7 +79,7 @@ test('users confirm with the keyboard, the dialog keeps the focus, and the butto
   expect(await page.getByRole('dialog', { name: 'Confirm that it’s you' }).count()).toBe(1)
   await eventually(() => focusIn(first)).toBe('password')
   expect(await first.innerText('.reason')).toBe('Delete <b>all</b> 12 orders of Bakkerij De Halm')
-  // The keyboard can't reach the rest of the page.
+  // While the dialog is open, the keyboard focus can't move to the rest of the page.
   for (let count = 0; count < 8; count++) {
     await page.keyboard.press('Tab')
     expect(await page.evaluate('document.activeElement.closest("form[data-form]")')).toBeNull()

@@ -206,7 +206,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     await page.click('main table a')
     await expect.poll(() => page.textContent('main')).toContain('Done')
     await picture('rollout')
-    // The status is 401, not 404: the solution is deployed, although no user is signed in.
+    // 401 instead of 404 shows that the solution is deployed. No user is signed in.
     expect((await fetch(`${satellite?.url}/solution/crm/session`)).status).toBe(401)
   })
 

@@ -138,7 +138,7 @@ test('errors appear above the page with their position, source and advice, and d
   dev.save('forms/main.js', 'function greet() {\n  return <b>\n}')
   await dialog.waitFor()
   const text = () => dialog.innerText()
-  // If `solhost dev` reads the file before all of it is written, it reports a different error first.
+  // If `solhost dev` reads a partly written file, it reports a different error first.
   await eventually(text).toContain('forms/main.js:2:10')
   expect(await text()).toContain('error script_syntax')
   expect(await text()).toMatch(/> 2 │ {3}return <b>\n +│ {10}\^/)

@@ -17,7 +17,7 @@ import { ADMIN_GUIDES } from '../../host/pages/guides.ts'
 import { closeContexts, sharedBrowser } from '../support/browser.ts'
 import { eventually, faultsOfScreen, openWatched } from '../support/client-browser.ts'
 
-// The docs as a static site, served as on a web host.
+// The docs as a static site, served as a web host would serve them.
 
 const site = mkdtempSync(join(tmpdir(), 'solhost-site-'))
 let browser: Browser

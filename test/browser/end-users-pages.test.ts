@@ -55,7 +55,7 @@ describe.skipIf(browserPath === undefined)('the pages for end users’ accounts,
         await page.click('#submit')
         await page.waitForURL((url) => !url.pathname.endsWith('/login'))
       },
-      /** Opens a link from an email. Without scripts, the page asks for the link. */
+      /** Opens a link from an email. Without scripts, the link must also be entered on the page. */
       async follow(link: string, isScripted: boolean) {
         await page.goto(link)
         if (isScripted) return

@@ -118,7 +118,7 @@ const wide: FormDefinition = {
   ],
 }
 
-/** A form with a primary button in an initially closed tab, followed by one that is always visible. */
+/** A form with two primary buttons: one in an initially closed tab, and one that is always visible. */
 const twoPrimaries: FormDefinition = {
   layout: [
     {
@@ -226,7 +226,7 @@ else {
     const VIEWPORT = { width: 1280, height: 900 }
     /** Handles the pages' WebSocket connections. */
     let formHost: ReturnType<typeof createFormHost>
-    /** Tests without special options share this page, because opening a page takes longer than most tests. */
+    /** The page shared by tests without special options, because opening a page takes longer than most tests. */
     let usual: Page | undefined
 
     async function newPage(within: Browser, options: BrowserContextOptions, script: string, isRouted: boolean) {
@@ -844,8 +844,8 @@ else {
 
     describe('signing in and out', () => {
       /**
-       * Records what the page shows from now on. A page that waits for the response to a POST can't be queried. So it
-       * writes to `localStorage`, and a second page of the same origin reads the values.
+       * Records in `localStorage` what the page shows from now on. A second page of the same origin reads the values,
+       * because the page itself can't be queried while it waits for the response to a POST request.
        */
       async function watch({ page, profile }: Awaited<ReturnType<typeof open>>) {
         await page.evaluate(`new MutationObserver(([{ target }]) => target.id && localStorage.setItem(target.id, target.textContent || 'shown'))

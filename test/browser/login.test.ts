@@ -100,7 +100,7 @@ async function expectNoAlert(page: Page): Promise<void> {
   expect(await page.getByRole('alert').count()).toBe(0)
 }
 
-/** The default page, with the solution's title and PASSWORD_HELP. */
+/** Expects the default page with the solution's title and PASSWORD_HELP, and without an alert. */
 async function expectNameAndHelp(page: Page): Promise<void> {
   await expectNoAlert(page)
   expect(await page.title()).toBe('Sign in – standard')
@@ -199,7 +199,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     const complaints = complaintsOf(page)
     return {
       page,
-      // Ignores Chromium's warning about `sandbox` in frames. Here, the directive only isolates windows
+      // Ignores Chromium's warning that a sandboxed frame can escape. Here, `sandbox` only isolates windows
       // (base/http/content-security.ts).
       complaints: () => complaints.filter((line) => !/status of (401|404|422)|can escape its sandboxing/.test(line)),
       [Symbol.asyncDispose]: () => context.close(),

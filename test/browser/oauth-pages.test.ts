@@ -41,7 +41,7 @@ const problem = {
 }
 const pagesOfProblems = Object.values(OAUTH_PROBLEMS).map(({ page }) => page)
 
-/** Every page by path, with its controls in the order of the Tab key. */
+/** Every page by path, with its controls in tab order. */
 const PAGES: Readonly<Record<string, { html: string; controls: readonly string[] }>> = {
   '/problem': { html: oauthProblemPage(frame, { ...problem, page: 'denied' }), controls: ['Try again'] },
   '/problem/other-account': {

@@ -12,7 +12,7 @@ const NAME = 'orders'
 /** One solution per response mode. */
 const WAYS_BACK = ['query', 'form-post', 'fragment'] as const
 
-/** Reads the provider's response parameters from the query or the fragment of a URL. */
+/** Matches the provider's response parameters in the query or the fragment of a URL. */
 const SENT_BACK = /[?&#](code|id_token|access_token|state|error)=/
 const PHONE = { viewport: { width: 320, height: 640 }, locale: 'de-DE' }
 const ANNA = 'Signed in as anna@example.org'
@@ -81,7 +81,10 @@ if (browserPath === undefined) {
       await untilOpen(page)
     }
 
-    /** Waits for the provider's login page, because the provider must not sign the user in without asking. */
+    /**
+     * Waits for a password field.
+     * @returns whether it is on the provider's page, which must not sign the user in without asking
+     */
     async function isAtLoginPage(page: Page): Promise<boolean> {
       await page.getByLabel('Password').waitFor()
       return page.url().startsWith(provider.issuer)

@@ -26,7 +26,7 @@ type Username = keyof typeof USERS
 const input = (name: string) => `[id="e-order-${name}.input"]`
 const error = (name: string) => `[id="e-order-${name}.error"]`
 const filter = (name: string) => `[id="e-orders-${name}.input"]`
-/** The sample orders are always the same: O-1049 and later are new, earlier ones are approved or shipped. */
+/** The sample orders are always the same. Those from O-1049 on are new; earlier ones are approved or shipped. */
 const row = (number: number) => `[id="e-orders-list.row.${number - 1000}"]`
 const opener = (number: number) => `${row(number)} button`
 const chooser = (number: number) => `${row(number)} input`
@@ -64,7 +64,7 @@ async function openOrder(page: Page, number: number): Promise<void> {
   expect(await page.title()).toBe(`Order O-${number}`)
 }
 
-/** Reads the stored order from a second page of the same user. */
+/** Opens a second page as the same user and reads the stored order there. */
 async function readOrder(page: Page, number: number): Promise<Record<string, string>> {
   const second = await page.context().newPage()
   await second.goto(`${host.url}${PAGE}`)
@@ -553,7 +553,7 @@ test('with the keyboard only, a user can sign in, search, sort, select, approve,
 })
 
 describe('two users at the same time', () => {
-  /** Parts of forms that only some users receive: labels, element and tab names, values. */
+  /** Parts of forms that only editors receive: labels, element and tab names, values. */
   const OF_EDITORS = [
     'New order',
     'e-orders-create',

@@ -12,9 +12,9 @@ const USER = 'vera-4711'
 const UID = 'uid-of-vera'
 
 /**
- * Scripts on a login page that try to read another solution's data. One page runs all of them together. Each is the
- * body of an async function that returns what it read, or null. `victim` is the other solution's URL and `own` the
- * spy's; both end with `/`. `within` waits 1.5 s for a promise. `until` polls for a value for 1 s.
+ * Scripts on a login page that try to read another solution's data. One page runs all of them. Each is the body of an
+ * async function that returns what it read, or null. `victim` is the other solution's URL, and `own` is the spy's. Both
+ * end with `/`. `within` waits up to 1.5 s for a promise. `until` polls for a value for up to 1 s.
  */
 const READS: Readonly<Record<string, string>> = {
   'fetch of the session': `return (await fetch(victim + 'session', { credentials: 'include' })).text()`,
@@ -110,8 +110,8 @@ const READS_BY_WINDOWS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Scripts that try to read the other login form before a user signs in. If one succeeds, it can also read what users
- * type.
+ * Scripts that try to read the other solution's login form before a user signs in. A script that can do this could also
+ * read what users type.
  */
 const READS_OF_FORM: Readonly<Record<string, string>> = {
   'a window with the login page': `return readWindow(open(victim + 'index.html'))`,
@@ -366,7 +366,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
     return ask(`${host.url}${pathname}`, { headers: { host: name, cookie } })
   }
 
-  /** The spy's script is finished when it has reported a result or its window has left the spy's page. */
+  /** Throws until the spy's script has reported a result or its window has left the spy's page. */
   async function requireDone(page: Page): Promise<void> {
     const said = await page.evaluate<string | undefined>(LEARNED).catch(() => undefined)
     if (said === undefined && page.url().startsWith(pageOf('spy'))) throw new Error('the script is not done')
@@ -389,7 +389,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
     return (JSON.parse(text) as { learned: unknown }).learned
   }
 
-  // Same-site hosts are harder to protect, so the read probes are skipped for cross-site hosts.
+  // Cross-site hosts are easier to protect than the other setups, so the read probes skip them.
   const isEasier = setup === 'hosts of their own'
   const readsByWindows = isEasier ? [] : Object.keys(READS_BY_WINDOWS)
   const readsOfForm = isEasier ? [] : Object.keys(READS_OF_FORM)

@@ -34,7 +34,7 @@ const POLICY = [
 const frame = { locale: 'en', nonce: NONCE }
 const LONG = 'Verwaltungsgemeinschaftsvorsitzendenstellvertreter-Beschaffungsantrag'
 
-/** Every page by path, with its controls in the order of the Tab key. */
+/** Every page by path, with its controls in tab order. */
 const PAGES: Readonly<Record<string, { html: string; controls: readonly string[] }>> = {
   '/error': {
     html: errorPage(frame, {

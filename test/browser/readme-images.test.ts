@@ -17,8 +17,8 @@ import { type LdapServer, startLdapServer } from '../support/ldap-server.ts'
 import { adDirectory, adEntries } from '../support/played-directory.ts'
 import { addDefaultSolution, addUser, askAdmin, PASSWORD } from '../support/users.ts'
 
-// Creates the images in the READMEs and in a guide, and checks that each is used. With README_IMAGES=write, they are
-// saved in docs/images, otherwise next to the other screenshots. The images are not compared, because fonts differ
+// Creates the images for the READMEs and a guide, and checks that each is used. With README_IMAGES=write, the images
+// are saved in docs/images; otherwise, next to the other screenshots. They are not compared, because fonts differ
 // between machines.
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -92,7 +92,7 @@ const PICTURES: Readonly<Record<string, Picture>> = {
     size: { width: 960, height: 720 },
     options: { colorScheme: 'light' },
     async come(page) {
-      // Sign in with "remember": a remembered user has not entered credentials recently.
+      // Use "remember", because a remembered user has not entered credentials recently.
       await page.goto(`${host.url}/solution/orders/index.html`)
       await page.check('[name=remember]')
       await page.fill('#username', 'marco')

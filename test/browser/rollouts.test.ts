@@ -19,7 +19,7 @@ describe.skipIf(browserPath === undefined)('rollouts in a browser', () => {
     center = await startTestCenter()
     for (const name of ['north', 'south']) {
       const { token } = await center.environment(name)
-      // South accepts bundles with at most two files, so it rejects a bundle that north accepts.
+      // The environment `south` accepts bundles with at most two files. It rejects a bundle that `north` accepts.
       satellites.push(await startSatellite(center, token, { BUNDLE_FILES: name === 'north' ? '100' : '2' }))
     }
     await addPackage(center, await versionOf('1.0.0', { 'globals.js': '', 'scopes/more.js': '' }))

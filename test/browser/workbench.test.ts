@@ -94,7 +94,7 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     await page.keyboard.press('Control+Home')
   }
 
-  /** Counts the rows in which the buttons are laid out. */
+  /** @returns the number of rows in which the buttons are laid out */
   function linesOf(page: Page, actions: string): Promise<number> {
     return page
       .locator(`#workbench-${actions} .button`)
@@ -273,7 +273,7 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     expect(await second.page.getByLabel('globals.js Text on the host').inputValue()).toContain('// of the first')
     expect(await textOnHost('shared', draft)).toContain('// of the first')
     expect(await lookOf(second.page)).toEqual(SOUND_LOOK)
-    // Renaming would close the file, and with it the text that is not saved.
+    // Renaming would close the file and discard its unsaved text.
     await second.page.click('#workbench-rename')
     await second.page.fill('#workbench-name-path', 'renamed.js')
     await second.page.keyboard.press('Enter')
@@ -283,7 +283,7 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     await second.page.click('text=Keep your text')
     await isSaved(second.page)
     expect(await textOnHost('shared', draft)).toBe('// of both\nfunction one() {}\n')
-    // The first browser edits a version that is no longer the newest one.
+    // The first browser's text is based on an outdated version.
     await first.page.keyboard.type('again ')
     await first.page.locator(`${STATE}[data-state=conflict]`).waitFor()
     await first.page.click('text=Use the other text')

@@ -26,7 +26,7 @@ test('Node.js’s compile cache is in the account’s cache folder, readable onl
   const [kept = ''] = readdirSync(join(caches, 'solhost'))
   const countKept = () => readdirSync(join(caches, 'solhost', kept)).length
   const ofVersion = countKept()
-  // Commands are loaded on demand, and the version option runs none.
+  // The version option loads no command, because commands are loaded on demand.
   expect(ofVersion).toBeLessThan(30)
   run('help', { HOME: home })
   expect(countKept()).toBeGreaterThan(4 * ofVersion)

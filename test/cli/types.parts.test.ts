@@ -62,7 +62,7 @@ const SOLUTION: Record<string, string> = {
   }),
   'forms/customer.js': 'function save(event) { return total([]) }\nfunction onShow() {}\n',
   'forms/other.json': '{ "layout": [] }',
-  // `save` also exists in the other form's script. Functions are scoped to their form.
+  // The other form's script also has a function `save`. Functions are scoped to their form.
   'forms/other.js': 'function onShow() { return save() }\nfunction save() { return 1 }\n',
   'i18n/default.json': '{ "customer.title": "Customer" }',
   'modules/sales/solution.json':

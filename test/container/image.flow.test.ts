@@ -215,8 +215,8 @@ describe.skipIf(isSkipped)(title, () => {
   test('SIGTERM also stops a host that is still loading', async () => {
     await engine.start('early', ['--network=none', `--volume=${platformFolder('early')}:${HOME}`])
     const pid = (await inspect('container', 'early', '.State.Pid')) as number
-    // Sends SIGTERM as soon as the process handles signals. It registers its handler for SIGHUP, which is checked here,
-    // after the one for SIGTERM.
+    // Sends SIGTERM as soon as the process handles signals. Waits for its SIGHUP handler, which is registered after the
+    // one for SIGTERM.
     const caught = () => /^SigCgt:\s*(\S+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0'
     await vi.waitUntil(() => BigInt(`0x${caught()}`) & 1n, { timeout: 60_000, interval: 1 })
     process.kill(pid, 'SIGTERM')

@@ -90,7 +90,7 @@ describe.skipIf(postgresPath === undefined)(
       expect([cancelled.status, cancelled.body.state]).toEqual([200, 'cancelled'])
       expect((await second.api('POST', `${runsOf('three')}/1/cancel`)).body.code).toBe('ERR_RUN_ENDED')
 
-      // It can also cancel the active run, which stops the run's builder.
+      // The other control center can also cancel the active run, which stops the run's builder.
       expect((await second.api('POST', `${runsOf('one')}/1/cancel`)).body.state).toBe('cancelled')
       await live.ended
       expect(live.text()).toContain('The run was cancelled.')

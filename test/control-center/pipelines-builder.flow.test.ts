@@ -18,7 +18,10 @@ function builderIn(folder: string, script: string): string {
   return file
 }
 
-/** Data with the package `shop` and the pipeline `image`. Tests copy it, because an upload starts a process. */
+/**
+ * Data with the package `shop` and the pipeline `image`. Tests copy it to avoid another upload, which would start a
+ * process.
+ */
 const prepared = temporaryFolder()
 beforeAll(async () => {
   const center = await startTestCenter({}, { home: prepared.path })

@@ -14,7 +14,7 @@ import { ask, createVisitor } from '../support/http.ts'
 import { startMailServer, type TestMailServer } from '../support/mail.ts'
 import { createPasskeyDevice, passkeyOptionsIn } from '../support/passkey-device.ts'
 
-// Second factors of people who use the control center.
+// Tests second factors of the control center's users.
 
 let mail: TestMailServer
 let center: TestCenter
@@ -81,8 +81,8 @@ async function join({ username, uid }: { readonly username: string; readonly uid
 }
 
 /**
- * Backdates the confirmations in an account's sessions, so that they have expired. Call this before a page is opened
- * with these sessions.
+ * Backdates the confirmations in an account's sessions, so that they have expired. Call this before opening a page with
+ * these sessions.
  */
 function letConfirmationsExpire(username: string): void {
   using db = new DatabaseSync(joinPath(center.home, 'control_center.sqlite'))

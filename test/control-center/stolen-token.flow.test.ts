@@ -8,8 +8,9 @@ import { ask } from '../support/http.ts'
 import { addPackage, type TestVersion, versionOf } from '../support/managed.ts'
 import { SimulatedHost, sendOtlp } from '../support/otlp.ts'
 
-// An attacker has the token of the environment `mine` and knows everything in `theirs`, in the same organisation:
-// names, digests, even a user's password. The test tries every Satellite route with that token.
+// An attacker has the token of the environment `mine`. The attacker also knows everything in `theirs`, an environment
+// of the same organisation: names, digests, even a user's password. The test tries every Satellite route with that
+// token.
 
 const PASSWORD = 'seven green bottles stand'
 const SECRET = 'a permission of theirs'
@@ -76,7 +77,7 @@ function reportOf(node: string): Report {
   }
 }
 
-/** The request body for each route. The attacker knows everything in `theirs`. */
+/** The request body for each route, with correct data from `theirs`. */
 const BODIES: Readonly<Record<string, () => unknown>> = {
   '/satellite/v1/report': () => reportOf(theirs.id),
   '/satellite/v1/solutions/:solution/authenticate': () => ({
@@ -88,8 +89,8 @@ const BODIES: Readonly<Record<string, () => unknown>> = {
 }
 
 /**
- * All the data that the owner sees in `theirs`, except the times when the environment was last seen and its token last
- * used.
+ * @returns everything that the owner sees in `theirs`, except when the environment was last seen and when its token was
+ * last used
  */
 async function seenOfTheirs(): Promise<string> {
   const one = 'organisations/acme/environments/theirs'

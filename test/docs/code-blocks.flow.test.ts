@@ -24,7 +24,9 @@ import { type Files, zipOf } from '../support/zip.ts'
 // Runs every fenced code block in the guides according to its kind; see `test/support/guides/blocks.ts` for the
 // notation.
 
-/** Guides whose code blocks are run by another test. It selects each block by its language and some text in it. */
+/**
+ * Guides whose code blocks are run by another test. That test selects each block by its language and some of its text.
+ */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'docs/forms.md': 'test/docs/forms-guide.flow.test.ts',
   'docs/oauth.md': 'test/flows/oauth-docs.test.ts',
@@ -145,7 +147,7 @@ vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 })
 
 const notRun = ({ guide, code }: Block) => NOT_RUN.some(([of, text]) => of === guide && code.includes(text))
 
-/** Whether the guide's own test uses the block, through `example('js', 'some text')` or as a form element. */
+/** @returns whether the guide's own test uses the block, through `example('js', 'some text')` or as a form element */
 function isTakenElsewhere(block: Block): boolean {
   const file = ELSEWHERE[block.guide]
   if (file === undefined) return false
@@ -187,7 +189,10 @@ async function upload(name: string, files: Files): Promise<number> {
   return (await readLog({ host, solution: name })).length
 }
 
-/** Compares the output of "solhost check" for these files. The output is deterministic, so the block needs no `…`. */
+/**
+ * Compares the block with the output of "solhost check" for these files. The output is deterministic, so the block
+ * needs no `…`.
+ */
 async function expectCheck(block: Block, files: Readonly<Record<string, string>>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-guide-'))
   writeFiles(folder, files)

@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => host.stop())
 
-/** Evaluates an expression in the scripts of an open client, and passes the value as JSON. */
+/** @returns the value of an expression in the scripts of an open client, passed as JSON */
 async function valueInClient(expression: string): Promise<unknown> {
   const script = `function onSolutionOpen() { application.output(JSON.stringify(${expression})) }`
   const bundle = await bundleOf({ name: 'looks', authenticator: 'NONE' }, { 'globals.js': script })

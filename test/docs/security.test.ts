@@ -18,7 +18,7 @@ function rowsOf(page: string): Row[] {
 }
 
 /**
- * @returns the references in a row that match nothing: a file, or part of a test name, which is quoted after the file
+ * @returns a row's references that match nothing. A reference is a file, which a quoted part of a test name may follow.
  */
 function missingOf({ shown }: Row): string[] {
   if (shown.startsWith('–')) return []

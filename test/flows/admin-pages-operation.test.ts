@@ -129,7 +129,7 @@ test('settings: links at the top open the groups, and a search shows only groups
   const shownIn = (html: string) => html.replace(/<section [^>]*hidden>.*?<\/section>/gs, '')
   const searched = await admin.get('/admin/settings?search=Sandbox+Process')
   expect(groupsOf(shownIn(searched.text)).map(([, id]) => id)).toEqual(['host', 'scripts', 'bundles'])
-  // The HTML contains all groups, so that the page's script can show the others when the search changes.
+  // The HTML contains all groups. When the search changes, the page's script can show the hidden ones.
   expect(groupsOf(searched.text).length).toBe(13)
   const { items } = await askAdmin(host, 'GET', 'settings')
   expect(text).toContain(`Settings: ${(items as unknown[]).length}`)

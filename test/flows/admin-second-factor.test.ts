@@ -10,7 +10,7 @@ import { ask, createVisitor } from '../support/http.ts'
 import { createPasskeyDevice, passkeyOptionsIn } from '../support/passkey-device.ts'
 import { addDefaultSolution, addUser } from '../support/users.ts'
 
-// The second factor of the admin account, and changes that the operator must confirm.
+// Tests the admin account's second factor, and changes that the operator must confirm.
 
 const folder = temporaryFolder()
 const home = join(folder.path, 'home')

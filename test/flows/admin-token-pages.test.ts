@@ -161,7 +161,7 @@ test('the audit log names the token, for the sign-in and for what its session do
   await callApi('DELETE', `solutions/shop/versions/${'0'.repeat(64)}`, { cookie, 'x-csrf-token': csrf })
   const audit = await ask(`${host.url}/admin/api/audit?actor=token:${id}`, { headers: { authorization: host.admin } })
   const { items } = audit.json() as { items: { action: string; outcome: string }[] }
-  // Sign-ins are recorded in batches, so their order is not certain.
+  // Sign-ins are recorded in batches, so their order may vary.
   expect(items.map(({ action, outcome }) => [action, outcome]).sort()).toEqual([
     ['admin-sign-in', 'ok'],
     ['solution-version-delete', 'ERR_VERSION_NOT_FOUND'],

@@ -22,7 +22,10 @@ beforeAll(async () => {
 })
 afterAll(() => shared[Symbol.dispose]())
 
-/** Replaces the solution of the shared `solhost dev` instance with these files. Most tests use it, one at a time. */
+/**
+ * Replaces the solution of the shared `solhost dev` process with these files. Most tests share that process, one after
+ * another.
+ */
 async function devWith(files: Readonly<Record<string, string>>): Promise<DevProcess> {
   const manifest = JSON.parse(files['solution.json'] ?? '') as object
   shared.mark()
@@ -36,8 +39,8 @@ async function devWith(files: Readonly<Record<string, string>>): Promise<DevProc
     'solution.json': JSON.stringify({ ...manifest, version: `1.0.${++version}` }),
   })
   process.kill(shared.pid, 'SIGCONT')
-  // Wait for a line that contains the name of the manifest; removed files may be listed after it. Other lines are from
-  // the previous test, because a page may show a save before the line about it is printed.
+  // Wait for the line about this change, which contains the manifest's name. Other lines belong to the previous test,
+  // because a page may show a change before its line is printed.
   await shared.printed(/^(?:.*\bsolution\.json\b.*|.* more): active after/m)
   shared.mark()
   return shared
@@ -172,7 +175,7 @@ test('dev: if a version cannot open, the page waits for the next version', async
   const late = await openClientPage(dev.url, 'shop', createVisitor(dev.url))
   late.hello()
   await late.frame('message')
-  // Input that is entered now is applied to the next version.
+  // Input that is entered now is transferred to the next version.
   await page.enter('main', 'name', 'typed on')
   dev.save('globals.js', '')
   dev.save('forms/main.json', devForm('two'))
@@ -384,13 +387,13 @@ test('dev: the number of processes, open files and stored versions does not grow
     dev.save('forms/main.json', devForm(`save ${number}`))
     await dev.printed(FOUND)
   }
-  // After these, as many versions are stored as a host keeps.
+  // After these saves, the host stores the maximum number of versions.
   for (let number = 1; number <= 6; number++) await save(number)
   const files = openFiles(dev.pid)
   const processes = childrenOf(dev.pid).length
   for (let number = 7; number <= 14; number++) await save(number)
   await shows(page, 'save 14')
-  // The process of the previous version ends after its last client has closed.
+  // The previous version's process exits only after its last client has closed.
   await waitUntil(
     () => {
       expect(childrenOf(dev.pid).length).toBeLessThanOrEqual(processes + 1)

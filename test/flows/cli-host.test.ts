@@ -158,7 +158,7 @@ Next: check it, or ask the operator for a new one.
 Next: ask the operator for a token with the scope solutions:crm:write.
 `,
   })
-  // With `--no-check`, the host finds the errors instead. The output is the same and includes their lines.
+  // With `--no-check`, the host finds the errors, not the command. The output is the same, including the source lines.
   writeFiles(folder.path, { 'crm/globals.js': 'function a() {\n  return }\n}\n' })
   const refused = await deploy(ADMIN, '--user', 'admin')
   expect([refused.code, refused.out]).toEqual([3, ''])

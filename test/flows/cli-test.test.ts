@@ -184,7 +184,7 @@ test('test: if there are no tests, the output says how to write one; solution er
   })
 })
 
-/** One solution with the files for several of the tests below. Its tests run only once, to save time. */
+/** A solution with the files for several tests below. Its tests run only once, to save time. */
 const MANY = {
   'solution.json': '{ "name": "crm", "version": "1.0.0", "authenticator": "NONE", "http": ["api.example.org"] }',
   'globals.js': `async function rate(currency) {
@@ -521,7 +521,7 @@ test('test: Ctrl-C ends it with all its processes and databases, and leaves noth
   }
 })
 
-/** The files of a solution with these tests, whose authenticator returns its input. */
+/** The files of a solution with these tests. Its authenticator returns its input. */
 const echoing = (authenticator: string, script: string, tests: string) => ({
   'solution.json': JSON.stringify({
     name: 'crm',

@@ -5,7 +5,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// Tests scripts that kill their client's process or isolate. Afterwards, each user's page must still work, or say what
+// Tests scripts that kill their client's process or isolate. Afterwards, each user's page must still work, or show what
 // happened.
 
 let host: TestHost

@@ -35,7 +35,7 @@ test('clients: 50 clients that lose their connections during presses all reconne
   expect(new Set(ids).size).toBe(COUNT)
   opened.forEach((page, index) => {
     for (let press = 0; press < PRESSES; press++) page.fire('main', 'up', 'onAction')
-    // Some connections are cut later, when the host has handled some presses and acknowledged some of them.
+    // Some connections are cut later, when the host has already handled and acknowledged some presses.
     if (index % 2 === 0) page.drop()
     else setTimeout(page.drop, index)
   })

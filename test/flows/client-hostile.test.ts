@@ -76,7 +76,7 @@ let shop: string
 /** Like `shop`, but requires a sign-in from the users table. */
 let office: string
 let solutions = 0
-/** Each test has its own client network, because rejections are logged only once a minute per network. */
+/** Each test uses a different client network, because rejections are logged only once a minute per network. */
 let network: Record<string, string>
 let networks = 0
 /** How many lines about rejected frames previous tests have added to the shop's log. */
@@ -401,7 +401,7 @@ describe('floods', () => {
     page.socket.once('close', () => {
       isOver = true
     })
-    // Each event causes a response of 90 kB. They are sent as fast as the host handles them.
+    // Each event causes a response of 90 kB. The events are sent as fast as the host handles them.
     const asking = (async () => {
       while (!isOver) {
         page.fire('main', 'large', 'onAction')
@@ -530,7 +530,7 @@ describe('many clients', () => {
       page.drop()
     }
     expect(await frozen.closed()).toBe(4409)
-    // A client that is left behind would count towards the limit forever.
+    // A client that is never closed would count towards the limit forever.
     await untilThreeOpen(async () => {
       const page = await openClientPage(small.url, smallShop, visitor)
       page.hello()

@@ -25,7 +25,7 @@ afterAll(async () => {
   await hasty.stop()
 })
 
-/** Every line that a client logs begins with the client's name. The test chose this name, so it can find the line. */
+/** Every line that a client logs begins with a name chosen by the test, so the test can find the line. */
 const GLOBALS = `
   let name
   function tell(what) { application.output(name + ' ' + what) }

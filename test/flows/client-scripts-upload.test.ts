@@ -3,7 +3,7 @@ import { formWith } from '../support/forms.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { bundleOf, type Files } from '../support/zip.ts'
 
-// Tests that an upload runs main's scripts as a client does, with all forms and form scripts.
+// Tests that an upload runs the main solution's scripts as a client does, with all forms and form scripts.
 
 let host: TestHost
 beforeAll(async () => {

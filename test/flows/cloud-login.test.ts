@@ -50,7 +50,7 @@ async function laterByAMinute(): Promise<void> {
   clock += 61_000
   await host.setClock(clock)
 }
-/** Long enough for tests that run in parallel, and for the sandbox process that compiles the page. */
+/** A timeout for busy machines: tests run in parallel, and a sandbox process must compile the page. */
 const SLOW = { timeout: 20_000 }
 const healthOf = async (on = host) => (await askAdmin(on, 'GET', 'health')).cloudLogins
 

@@ -70,7 +70,7 @@ const questions = (page: ClientPage) => page.frames.filter((frame) => frame.kind
 const messages = (page: ClientPage) =>
   page.frames.flatMap((frame) => (frame.kind === 'message' ? [frame.text] : [])).at(-1)
 
-/** @returns the path of the page that asks the next question */
+/** Waits until the page asks for confirmation. @returns the path of the page in the iframe */
 async function questionOf(page: ClientPage): Promise<string> {
   return (await page.frame('confirm')).href
 }

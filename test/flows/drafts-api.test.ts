@@ -133,7 +133,7 @@ test('drafts: a change requires the etag of the content that it replaces, so nob
   ])
   expect(codeOf(await send('DELETE', path, undefined, ifMatch(before)))).toEqual([409, 'ERR_CHANGED_MEANWHILE'])
   expect(codeOf(await save('edited-twice', draft, 'globals.js', 'x', NEW))).toEqual([409, 'ERR_CHANGED_MEANWHILE'])
-  // The answer to an earlier request was lost, so the page saves the same text again.
+  // The response to an earlier request was lost, so the page saves the same text again.
   const again = await save('edited-twice', draft, 'globals.js', 'var mine\n', ifMatch(before))
   expect([again.status, again.json()]).toMatchObject([200, { etag, revision: 2 }])
   const known = await send('GET', path, undefined, { headers: { 'if-none-match': `"${etag}"` } })

@@ -24,7 +24,7 @@ type Tried = {
 let host: TestHost
 const { send } = apiOf(() => host)
 
-/** The number of requests to a server on the network, which must never get one. */
+/** The number of requests to a server on the network. A draft must never send one. */
 let reached = 0
 const outside = createServer((_request, response) => {
   reached += 1
@@ -277,7 +277,8 @@ test('try: the attack scripts create no row, session, request or file outside', 
     { ...(AUTH as Record<string, string>), 'modules/auth/globals.js': 'function onSolutionOpen() {}' },
   )
   const before = rowsOf()
-  // A script runs here as it does in test/attack, which runs all of them. Each try takes several processes.
+  // Runs only a few attacks of each kind, because each try needs several processes. test/attack runs all of them in the
+  // same way.
   const attacks = someOfEachKind(readAttacks('scripts'), 2)
   expect(attacks.length).toBeGreaterThan(12)
   let etag = (await send('GET', `${draft}/files/modules/auth/globals.js`)).headers.etag ?? ''

@@ -50,7 +50,7 @@ test('draining: a host that got SIGTERM is unready, keeps serving and closes idl
   expect((await anna.signIn('anna')).status).toBe(303)
   expect((await anna.session()).status).toBe(200)
 
-  // A second signal ends draining, but only after 500 ms. Before that, the host treats it as a duplicate: the launcher
+  // A second signal stops the draining only after 500 ms. The host treats an earlier one as a duplicate: the launcher
   // forwards each signal, although the whole process group has already received it.
   const asked = () => {
     child.kill('SIGTERM')

@@ -9,7 +9,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import { bundleOf, type Files, moduleFile } from '../support/zip.ts'
 
-// Tests the path of forms from a bundle, through the upload's sandbox process, to the platform's database.
+// Tests how an upload stores a bundle's forms in the platform's database, through its sandbox process.
 
 let host: TestHost
 beforeAll(async () => {

@@ -15,6 +15,6 @@ test(`malformed requests and frames do not crash or block any process (seed ${SE
   })
   expect(failures).toEqual([])
   expect([requests, sockets]).toEqual([1600, 120])
-  // Makes sure that requests reached the servers.
+  // Checks that the servers received requests.
   expect([answered > 200, upgraded > 50]).toEqual([true, true])
 }, 600_000)

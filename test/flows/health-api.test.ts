@@ -13,7 +13,7 @@ const PAGE = '/solution/tenant-login/index.html'
 const ANNA = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
 
 beforeAll(async () => {
-  // This host has a spare process, because the first measurement includes it.
+  // Uses the real supervisor, which keeps a spare process. The first measurement must include that process.
   host = await startTestHost({}, { createSupervisor })
   await host.upload('tenant-login', await packFolder(exampleFolder('tenant-login')))
   const visitor = createVisitor(host.url)

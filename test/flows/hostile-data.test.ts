@@ -414,7 +414,7 @@ describe('data of another solution', () => {
     thief.cookies.set(`${kind}-closed`, { value, path: '/solution/closed/' })
     expect((await thief.open()).text).toContain('name="login_form"')
     expect((await thief.session()).status).toBe(401)
-    // The attempt doesn't invalidate the user's own remembered login either.
+    // The attempt doesn't invalidate the user's own remembered login.
     browser.close()
     await browser.open()
     expect((await browser.session()).status).toBe(200)

@@ -21,7 +21,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
   place = `127.0.0.1:${(service.address() as AddressInfo).port}`
   host = await startTestHost({ HTTP_ALLOWED_HOSTS: place })
-  // The operator has granted access to the platform's own API by mistake, but it is not on the list of allowed hosts.
+  // The operator has granted access to the platform's own API by mistake, but HTTP_ALLOWED_HOSTS does not include it.
   other = new URL(host.url).host
   const manifest = { name: 'asks', authenticator: 'AUTHENTICATOR', modules: ['auth'], http: [place, other] }
   const files = { ...moduleFile('auth', { type: 'authenticator' }), 'modules/auth/globals.js': script() }

@@ -107,7 +107,7 @@ const SERVERS = [
   { product: 'MariaDB', kind: 'gamma', path: mariadbPath, start: sharedMariadb },
 ] as const
 
-/** @param properties the database settings. If null, the second host opens the embedded database of the killed host */
+/** @param properties the database settings, or null if the second host opens the killed host's embedded database */
 async function killRunningHost(properties: Record<string, string> | null): Promise<void> {
   const home = newHome()
   const first = await startHost(home, properties ?? { SERVLET_PASSWORD: ADMIN_PASSWORD })

@@ -69,7 +69,7 @@ const ANNA = {
 }
 
 /**
- * Opens a browser with a client in which no user has signed in. Its page has a form token. Its requests send the
+ * Opens a browser with a client in which no user has signed in. The page contains a form token, and requests send the
  * token's cookie.
  */
 function openBrowser({ host, formTokens, signIns, targets }: Place = place, solution = 'crm') {

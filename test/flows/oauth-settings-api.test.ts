@@ -197,7 +197,8 @@ test('upload: getOAuthConfig can be in the authenticator or in main’s scripts,
   expect(await statusWith({ 'modules/auth/scopes/own.js': configure })).toBe(201)
   expect(await statusWith({ 'globals.js': configure })).toBe(201)
   expect(await statusWith({ 'modules/base/globals.js': configure })).toBe(422)
-  // The upload check runs main without the other modules, but only if main provides the settings.
+  // The upload check runs the main solution without its other modules, but only if the main solution provides the
+  // settings.
   const needsBase = { 'modules/base/globals.js': 'var shared = 1', 'globals.js': 'shared++' }
   expect(await statusWith({ ...needsBase, 'modules/auth/scopes/own.js': configure })).toBe(201)
   expect(await statusWith({ ...needsBase, 'scopes/own.js': configure })).toBe(422)

@@ -41,7 +41,7 @@ function codeAt(secret: string, timestamp: number): string {
   return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp })
 }
 
-/** Adds an app with a code from an hour ago. The tests can then use all current time steps. */
+/** Adds an app with a code from an hour ago, so that none of the current codes has been used. */
 async function addApp(uid: string, { apps, after, at }: ReturnType<typeof clocked>): Promise<string> {
   const secret = apps.newSecret()
   after(-3_600_000)
@@ -50,7 +50,7 @@ async function addApp(uid: string, { apps, after, at }: ReturnType<typeof clocke
   return secret
 }
 
-// The test vectors for SHA-1 from RFC 6238, appendix B. Their codes have 8 digits; our codes are the last 6 of these.
+// The SHA-1 test vectors from RFC 6238, appendix B. Their codes have 8 digits; our codes are the last 6 digits.
 test.each([
   [59, '94287082'],
   [1_111_111_109, '07081804'],
@@ -166,11 +166,11 @@ test('authenticator app: a code of another secret or another account is wrong', 
   const { apps, at } = clock
   const [secret, others] = [await addApp('own', clock), await addApp('other', clock)]
   const right = [-1, 0, 1].map((steps) => codeAt(secret, at() + steps * STEP))
-  // Two secrets can have the same code by chance, so leave out such codes.
+  // Two secrets can have the same code by chance, so skip such codes.
   const foreign = [-1, 0, 1].map((steps) => codeAt(others, at() + steps * STEP)).filter((code) => !right.includes(code))
   for (const code of foreign) expect(await apps.use(ofUser('own'), code)).toBe(false)
   expect(await apps.use(ofUser('nobody'), codeAt(secret, at()))).toBe(false)
-  // A script in another solution has chosen the same uid.
+  // The same uid, but chosen by a script in another solution.
   expect(await apps.use(factorAccount('', 'crm', 'own'), codeAt(secret, at()))).toBe(false)
   expect(await apps.use(ofUser('own'), codeAt(secret, at()))).toBe(true)
 })

@@ -71,7 +71,7 @@ test('factors: an account of the users table is the same in all solutions; other
   expect([await namesOf('', 'crm', 'u-1'), await namesOf('provider', 'crm', 'u-1')]).toEqual([[], []])
   await addRows(factorAccount('', 'crm', 'u-1'), ['of a script'])
   expect([await namesOf('', 'crm', 'u-1'), await namesOf('', 'shop', 'u-1')]).toEqual([['of a script'], []])
-  // The id must show where each part ends: if text moves from one part to another, the id changes.
+  // Moving text from the solution's name to the uid must change the account's id.
   expect(accountId({ source: '', solution: 'a', uid: '","b' })).not.toBe(
     accountId({ source: '', solution: 'a","', uid: 'b' }),
   )

@@ -20,7 +20,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true })
 })
 
-/** The parameters that production code passes for each hash. */
+/** The parameters that the code under test passed for each hash. */
 const hashed: unknown[] = []
 /** A cheap hash, since these tests compute many. */
 const cheap: typeof hashRaw = (code, parameters) => {
@@ -57,7 +57,7 @@ test('recovery codes: a set has 10 different codes of 50 bits, which are not sto
 test('recovery codes: a hash is Argon2id with 19 MiB, t=2, p=1, and a salt of 16 bytes', async () => {
   await withCodes('argon2')
   const { salt, ...parameters } = hashed.at(-1) as { salt: Uint8Array }
-  // The algorithm is not listed, because argon2id is the library's default.
+  // The parameters don't name the algorithm, because argon2id is the library's default.
   expect(parameters).toEqual({ memoryCost: 19 * 1024, timeCost: 2, parallelism: 1, outputLen: 32 })
   expect(salt).toHaveLength(16)
 })
@@ -83,7 +83,7 @@ test('recovery codes: of 50 parallel uses of one code on two hosts, exactly one 
 test('recovery codes: case, spaces and hyphens don’t matter, and letters that look like digits count as digits', async () => {
   const { account, recoveryCodes, codes } = await withCodes('typed')
   let set = codes
-  // A few sets of codes don't contain these digits, so create new sets until both digits occur.
+  // A set of codes may lack one of these digits, so create new sets until both occur.
   while (!['0', '1'].every((digit) => set.join('').includes(digit))) set = await recoveryCodes.renew(account)
   const withZero = set.find((code) => code.includes('0')) ?? ''
   const withOne = set.find((code) => code !== withZero && code.includes('1')) ?? withZero

@@ -18,7 +18,7 @@ afterAll(async () => {
 })
 
 let names = 0
-/** Each test uses a different account. */
+/** @returns a different account for each call */
 const someone = (address = '192.0.2.1') => ({ source: 'users', username: `user-${names++}`, address })
 
 describe.each([

@@ -25,7 +25,7 @@ async function* failingPieces(): AsyncGenerator<Buffer> {
   throw new Error('the disk is gone')
 }
 
-/** Writes a backup with these parts. A restore requires none of them. */
+/** Writes a backup that consists of these parts. */
 function write(file: string, parts: Record<string, string>, schema = SCHEMA_VERSIONS.at(-1) as string) {
   return writeArchive(file, async (writer) => {
     for (const [name, text] of Object.entries(parts)) await writer.add(name, pieces(text))

@@ -58,7 +58,7 @@ test('schema: migrations only add to tables, so hosts of the previous version ke
     })
     await migrations[version]?.up(watched)
   }
-  // Indexes may be replaced, because a running host doesn't notice that.
+  // Replacing an index is allowed, because it doesn't affect a running host.
   const others = statements.filter(
     (line) => !/ (CreateTableNode|CreateIndexNode|DropIndexNode|AlterTableNode( AddColumnNode)+|RawNode)$/.test(line),
   )

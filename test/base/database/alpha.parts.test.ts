@@ -38,8 +38,7 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     const attempt = { source: 'users', username: 'guessed', address: '192.0.2.1' }
     const other = createThrottle(place.db, createLimits(), true)
     let isFirst = true
-    // The other host counts its attempt after this host's first statement, which finds no row, and before its second
-    // one.
+    // The other host counts its attempt between this host's two statements. The first statement finds no row.
     const db = place.db.withPlugin({
       transformQuery: ({ node }) => node,
       async transformResult({ result }) {

@@ -32,7 +32,10 @@ afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop()
 })
 
-/** Records statements without running them. @param rowsOf the rows that a statement returns */
+/**
+ * Creates a database that records statements instead of running them.
+ * @param rowsOf the rows that a statement returns
+ */
 function noting(rowsOf: (statement: string) => unknown[] = () => []): { db: HostDatabase; statements: string[] } {
   const statements: string[] = []
   class NotingDriver extends DummyDriver {

@@ -23,7 +23,7 @@ test('a thread copies the log into the database file while the connection keeps 
       .values({ id: ++id, text: 'x'.repeat(5000) })
       .execute()
   for (let turn = 0; turn < 30; turn++) await add()
-  // The connection itself would run a checkpoint only when the log has 8,000 pages.
+  // The connection's automatic checkpoint runs only when the log has 8,000 pages.
   expect(sizeOf(`${file}-wal`)).toBeLessThan(8000 * 4096)
   await waitUntil(async () => {
     await add()

@@ -18,7 +18,7 @@ import { testAtFullScale } from '../../support/scale.ts'
 
 export type TestPlace = {
   readonly kind: KindName
-  /** Null for the embedded kind. */
+  /** The test server, or null for the embedded database. */
   readonly server: TestServer | null
   readonly settings: DatabaseSettings
   readonly db: HostDatabase
@@ -382,7 +382,7 @@ export function testServer(kind: ServerKindName, place: TestPlace): void {
     })
   })
 
-  // Waits for the pool's timeout in real time.
+  // Takes as long as the pool's timeout, because the pool uses the real clock.
   testAtFullScale(`${kind}: nobody waits longer than 5 s for a connection`, async () => {
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
     const holding = Array.from({ length: 10 }, () => place.db.transaction().execute(() => held))

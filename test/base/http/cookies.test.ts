@@ -15,7 +15,7 @@ function context() {
   return new Koa().createContext(request, new ServerResponse(request))
 }
 
-/** The headers that the library creates for the same cookies. */
+/** @returns the headers that the cookie library creates for the same cookies */
 function byLibrary(cookies: readonly [CookieKind, CookieScope, string | null, number?][]): unknown {
   const ctx = context()
   for (const [kind, { realm, secure, ownHost }, value, maxAge] of cookies) {

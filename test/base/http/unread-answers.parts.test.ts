@@ -10,7 +10,8 @@ afterEach(() => {
 
 const MB = 1024 ** 2
 /**
- * Disables the timer. The tests call `look` instead. When it is called twice in a row, it finds every connection slow.
+ * An interval so long that the timer never runs. The tests call `look` instead. Two calls in a row find every
+ * connection slow.
  */
 const NEVER = 3_600_000
 

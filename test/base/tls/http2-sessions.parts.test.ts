@@ -198,7 +198,7 @@ test('sessions: those from a trusted proxy count towards the total, but not towa
   expect(proxied.map((one) => one.isOpen())).toEqual([true, true, true])
 })
 
-/** Requests 10 MB, but reads only about `bytes` of them; the rest is left until `more` is called. */
+/** Requests 10 MB, but stops reading after about `bytes` bytes until `more` is called. */
 async function takeSome(session: ClientHttp2Session, bytes: number) {
   const stream = session.request({ ':path': '/large' })
   stream.on('error', () => undefined)

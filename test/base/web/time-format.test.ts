@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { dayFirst, timeFormat } from '../../../base/web/time-format.ts'
 
-/** A date in which the day and the month are easily confused. The time is in the morning, in UTC. */
+/** A date whose day and month are easily confused. The time is in the morning, in UTC. */
 const TIME = Date.UTC(2026, 2, 4, 7, 5, 9)
 
 test.each([
