@@ -23,8 +23,8 @@ beforeAll(async () => {
 afterAll(() => shared[Symbol.dispose]())
 
 /**
- * Replaces the solution of the shared `solhost dev` process with these files. Most tests share that process, one after
- * another.
+ * Replaces the solution of the shared `solhost dev` process with these files. Most tests share that process and run
+ * sequentially.
  */
 async function devWith(files: Readonly<Record<string, string>>): Promise<DevProcess> {
   const manifest = JSON.parse(files['solution.json'] ?? '') as object

@@ -265,7 +265,7 @@ test('directories: users whose group or entry is gone are signed out, and those 
   expect((await (await signedIn('jo')).session()).json()).toMatchObject({ permissions: ['Users'] })
 
   await slapd.kill()
-  // Each run queries the directory again, and the session continues.
+  // The host keeps checking the directory. While the directory is down, the session continues.
   await waitUntil(() => expect(host.logged()).toContain('The directory \\"main\\"'))
   expect((await lea.session()).status).toBe(200)
   await slapd.restart()

@@ -128,7 +128,7 @@ describe('a forgotten password', () => {
       const answer = await forgotten(asked)
       expect([answer.status, answer.text.replace(tokens, '')]).toEqual([known.status, known.text.replace(tokens, '')])
     }
-    // Requests are processed in order. When this mail arrives, no mail for an earlier request can still follow.
+    // Requests are processed in order, so no email for an earlier request can arrive after this one.
     await forgotten('twin1')
     await mailTo('twins@example.org')
     expect(linkIn(await mailTo('Bea@example.org'))).toContain('/solution/shop/new-password#token=')
@@ -211,7 +211,7 @@ test('users get an email when an operator changes their password by an import or
   expect((await load('username,displayName\nivo,Ivo\n')).status).toBe(200)
   expect((await load(`username,email,password\niva,iva@example.org,${NEW}\n`)).status).toBe(200)
   expect((await load(`username,email,password\nivo,ivo2@example.org,${NEW}\n`)).status).toBe(200)
-  // Notices are sent in order. When this mail arrives, no earlier notice can still follow.
+  // Notices are sent in order, so no earlier notice can arrive after this email.
   expect((await mailTo('ivo@example.org')).text).toContain('Your password was changed.')
   expect([...mailsTo('iva@example.org'), ...mailsTo('ivo2@example.org')]).toEqual([])
 })

@@ -14,8 +14,8 @@ const TIMES = scaled(1, 10)
 const NARROW = scaled(1, 6)
 const WIDE = scaled(1, 2)
 /**
- * If a cookie that was already exchanged is used after this time (in ms), the host treats this as theft. Requests from
- * two simultaneous tabs are never that far apart.
+ * The grace period, in ms. If a cookie that was already exchanged is used after it, the host treats this as theft.
+ * Requests from two simultaneous tabs are never that far apart.
  */
 const GRACE = 10 * 60_000
 /** Maximum time, in ms, until a change on one host takes effect on the other. */
@@ -35,7 +35,7 @@ describe.skipIf(postgresPath === undefined)('two hosts with one database, mixed 
       ...sharedProperties('alpha', server),
       ...THROTTLE,
       REMEMBER_GRACE: `${GRACE}ms`,
-      // Testing mode is needed only to move the clock.
+      // Testing mode is needed only to set the clock.
       PLATFORM_TESTING_MODE: 'true',
     }
     group = await startHostGroup(2, properties)

@@ -77,7 +77,7 @@ type Mode = {
   readonly solution: string
   /** Uploads the solution. */
   readonly add: () => Promise<void>
-  /** Does the first step as a user with these factors. */
+  /** Performs the first step of a sign-in as a user with these factors. */
   readonly first: (factors: FactorState) => Promise<First>
   /** False if sessions have no account page. */
   readonly canAddFactors: boolean

@@ -116,7 +116,7 @@ describe('a host with a collector', () => {
     expect(text).toContain(`\n${script} 2\n`)
     expect(text).toMatch(/^solhost_memory_limit_bytes \d+$/m)
     expect((await ask(url, { headers: { Origin: 'http://evil.example' } })).status).toBe(403)
-    // DNS rebinding: over http, only the host name distinguishes a page's request from a tool's request.
+    // DNS rebinding: over http, only the Host header distinguishes a page's request from a tool's request.
     const port = new URL(url).port
     for (const name of ['evil.example', 'rebound.evil.example', 'localhost.evil.example'])
       expect((await ask(url, { headers: { Host: `${name}:${port}` } })).status).toBe(421)

@@ -18,9 +18,9 @@ test('only outbound modules, database drivers and telemetry open connections; ev
     [...text.matchAll(modules)].map(([, names, module]) => `${file}: ${names} of ${module}`),
   )
   // Why these imports are allowed. outbound.ts checks each address before it connects. Connections to directories use
-  // the URLs that the operator sets. Servers only listen, and the sandbox and embedded-database processes use an
-  // inherited file descriptor as a Socket. The command line runs in a separate process and connects to the host that
-  // its user chooses; a running host never loads it (test/cli/apart.test.ts). All other imports are functions on
+  // the URLs that the operator sets. Servers only listen. The sandbox and embedded-database processes use an inherited
+  // file descriptor as a Socket. The command line runs in a separate process and connects to the host that its user
+  // chooses; a running host never loads it (test/cli/apart.test.ts). All other imports are functions that only process
   // strings.
   expect(imported.sort()).toEqual([
     'base/accounts/passkey-places.ts: { isIP } of net',

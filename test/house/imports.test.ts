@@ -207,7 +207,7 @@ test.each(Object.keys(ORDER))('no import in %s violates the folder order', (top)
 test('there are no import cycles, type imports included', () => {
   const left = new Map(sources.map((file) => [file, new Set<string>()]))
   for (const { file, target } of imports) if (left.has(target)) left.get(file)?.add(target)
-  // A file that imports none of the remaining files, or that none of them imports, is not part of a cycle. Once such
+  // Files that import none of the remaining files, or are imported by none of them, are not part of a cycle. Once such
   // files are removed, only cycles and the files between two cycles are left.
   for (let before = 0; before !== left.size; ) {
     before = left.size

@@ -64,8 +64,8 @@ async function fill({ satellites }: LoadedCenter, rows: Rows): Promise<void> {
 }
 
 /**
- * Measures phases with and without load in turn, and changes which comes first. Other work on the machine then affects
- * both. The first phase isn't counted. Code that is not compiled yet, and work left over from the flood of lines, would
+ * Alternates phases with and without load. Also changes which comes first, so that other work on the machine affects
+ * both. The first phase isn't counted: code that is not compiled yet, and work left over from the flood of lines, would
  * make the idle phase look slow.
  */
 async function measurePages(loaded: LoadedCenter, rows: Rows): Promise<void> {

@@ -89,8 +89,8 @@ async function uploadAll(host: WatchedHost): Promise<string[]> {
 }
 
 /**
- * Starts a fixed number of logins per second, even if earlier logins have not finished. Each login is for the next
- * solution.
+ * Starts a fixed number of logins per second, even if earlier logins have not finished. The logins cycle through the
+ * solutions.
  */
 function startTraffic(url: string, solutions: readonly string[]) {
   const logins: Promise<Login>[] = []

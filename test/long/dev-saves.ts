@@ -45,7 +45,7 @@ export async function devSaves(rows: Rows): Promise<void> {
       )
     await page.until(label, () => page.frames.some((frame) => frame.kind === 'form' && frame.html.includes(label)))
     times.push(performance.now() - start)
-    // The page is updated when it gets the form frame. The host ends the previous version shortly after that.
+    // The page is updated when it gets the form frame. The host stops the previous version shortly after that.
     await dev.printed(/active after [^\n]*\n/)
     dev.mark()
     page.frames.length = 0

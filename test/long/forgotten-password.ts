@@ -13,7 +13,10 @@ import { percentile, type Rows } from './report.ts'
 
 /** Number of users. Each name is entered once, because a user can have only three open links. */
 const PAIRS = Number(process.env.LONG_PAIRS ?? 1000)
-/** Time in ms after each request and its email, so that the work for one response is done before the next request. */
+/**
+ * The pause after each request and its email, in ms. It lets the host finish the work for one request before the next
+ * one.
+ */
 const GAP = 30
 const PAGE = '/solution/crm/forgotten-password'
 const PASSWORD = 'secret-of-admin'

@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 type TestReport = { readonly numTotalTests: number; readonly numPassedTests: number }
 
-/** Runs the tests that the normal suite scales down (test/support/scale.ts) with all their rounds, rows and waits. */
+/** Runs the tests that the normal suite scales down (test/support/scale.ts) at full scale. */
 export async function fullScale(rows: Rows): Promise<void> {
   const files = globSync('test/**/*.test.ts', { cwd: ROOT }).filter((file) => usesScale(file))
   const folder = mkdtempSync(join(tmpdir(), 'solhost-full-scale-'))

@@ -13,8 +13,8 @@ const SEED = Number(process.env.LONG_SEED ?? Date.now() % 2 ** 31)
 const LONGEST_WAIT = 5000
 
 /**
- * Sends malformed HTTP/1.1, HTTP/2 and WebSocket bytes to every server. They must not end the server's process or make
- * a well-behaved client wait.
+ * Sends malformed HTTP/1.1, HTTP/2 and WebSocket bytes to every server. They must neither crash the server nor make a
+ * well-behaved client wait.
  */
 export async function fuzzServers(rows: Rows): Promise<void> {
   process.stdout.write(`seed ${SEED}\n`)

@@ -11,7 +11,7 @@ const LOOK_EVERY = CALLS / 200
 const NOISE = 5
 
 /**
- * Makes many calls of all kinds in one sandbox process. In the end, the process and the host must not use more memory
+ * Makes many calls of all kinds in one sandbox process. Afterwards, the process and the host must not use more memory
  * than after a warm-up. Compares the minimums of the two halves of the run after the warm-up, since a heap grows until
  * garbage is collected.
  */

@@ -11,7 +11,7 @@ export type Question =
   | { readonly kind: 'kill'; readonly pid: number }
   | { readonly kind: 'heap' }
 
-/** A sandbox process from the host's view: `key` (name@sha256) is null for a spare process. */
+/** A sandbox process as the host sees it. `key` (name@sha256) is null for a spare process. */
 export type Seen = { readonly pid: number; readonly key: string | null; readonly calls: number }
 
 export type WatchedHost = Awaited<ReturnType<typeof startWatchedHost>>
@@ -67,7 +67,7 @@ export async function startWatchedHost(
       throw new Error(`the upload of ${name} was answered with ${answer.status}: ${answer.text}`)
   }
 
-  /** Waits until no process serves a solution. Idle processes are ended after `SANDBOX_IDLE`. */
+  /** Waits until no process serves a solution. The host stops idle processes after `SANDBOX_IDLE`. */
   async function untilAtRest(): Promise<void> {
     await until('the sandbox processes to be retired', async () => (await processes()).every(({ key }) => key === null))
     // Waits until the sockets of the last responses are closed, and killed processes are reaped.

@@ -58,7 +58,7 @@ export function exampleBundle(name: string): Promise<Uint8Array> {
   return zipOf({ ...files, 'solution.json': JSON.stringify({ ...manifest, name, title: `Solution ${name}` }) })
 }
 
-/** Runs `work` for each item, `width` at the same time. */
+/** Runs `work` for all items, at most `width` at a time. */
 export async function forEach<T>(items: readonly T[], width: number, work: (item: T) => Promise<void>): Promise<void> {
   const left = items.values()
   await Promise.all(

@@ -12,7 +12,7 @@ const SOLUTIONS = Number(process.env.LONG_SOLUTIONS ?? 1000)
 const WARM_UP = SOLUTIONS / 10
 const ACTIVE = 25
 const ACTIVE_TIME = 15_000
-/** The number of cold solutions to log in to one by one, and the number to use afterwards, several at a time. */
+/** The number of cold solutions to log in to sequentially, and the number to use afterwards, several at a time. */
 const COLD = Math.min(100, SOLUTIONS / 10)
 const WALKED = Math.min(300, SOLUTIONS / 2)
 const MAXIMUM = 1024
@@ -89,7 +89,7 @@ async function useAtOnce(rows: Rows, host: WatchedHost, names: readonly string[]
 }
 
 /**
- * Logs in to cold solutions one by one, while the memory is full of idle processes. For each, the host must end the
+ * Logs in to cold solutions sequentially, while the memory is full of idle processes. For each, the host must stop the
  * process that has been idle longest.
  */
 async function wakeOneByOne(rows: Rows, host: WatchedHost, names: readonly string[]): Promise<void> {

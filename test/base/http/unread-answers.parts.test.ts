@@ -10,7 +10,7 @@ afterEach(() => {
 
 const MB = 1024 ** 2
 /**
- * An interval so long that the timer never runs. The tests call `look` instead. Two calls in a row find every
+ * With this interval, the timer never runs during a test. The tests call `look` instead. Two calls in a row find every
  * connection slow.
  */
 const NEVER = 3_600_000

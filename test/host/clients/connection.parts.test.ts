@@ -74,12 +74,15 @@ async function connect(options: ClientOptions = {}) {
     received,
     send,
     raw: (bytes: Uint8Array) => (browser as unknown as { readonly _socket: Socket })._socket.write(bytes),
-    /** Resolves with the number of rejected frames when the connection ends. */
+    /** Resolves with the number of rejected frames when the connection closes. */
     over: over.promise,
     ends: () => ends,
     /** The close code that the browser received. */
     closed: closed.promise,
-    /** Resolves when the host has read everything sent so far. Sends no protocol frame. */
+    /**
+     * Resolves when the host has read everything sent so far. Uses a WebSocket ping, which is not a frame of our
+     * protocol.
+     */
     async settled() {
       const answered = once(browser, 'pong')
       browser.ping()

@@ -48,7 +48,7 @@ test('directory test: a connection that is closed right after StartTLS, with TLS
     const url = `ldap://127.0.0.1:${secure.port}`
     const directory = adDirectory(secure, { ca: certificates.bytes('ca.pem').toString(), startTls: true })
     const connections = createConnections(5000)
-    // The crash was rare when this bug was found, so try several times.
+    // The bug caused a crash only rarely, so try several times.
     for (let at = 0; at < 10; at++) {
       expect(await connections.probe(directory, url)).toBe('connected with StartTLS; the certificate is valid.')
     }

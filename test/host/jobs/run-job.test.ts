@@ -11,7 +11,10 @@ const ACTIVE = {
   manifest: { modules: [], loginSolution: null, jobs: { mail: { function: 'send', attempts: 2, atOnce: 1 } } },
 }
 
-/** Runs an attempt whose call fails in the given way, or succeeds if it is null. @returns how the attempt ended */
+/**
+ * Runs an attempt whose call fails in the given way, or succeeds if `failure` is null.
+ * @returns how the attempt ended
+ */
 async function endOf(failure: Omit<Failed, 'milliseconds'> | null, run: Partial<ClaimedRun> = {}) {
   const parts = {
     catalog: { active: async () => ACTIVE },

@@ -32,7 +32,7 @@ const solutions = new Map<string, Added>()
 const asked: { readonly solution: string; readonly lastLogin: Record<string, unknown> }[] = []
 
 /**
- * An attacker's server. Hosts may connect to it. If connections were blocked, these tests would pass even if a host
+ * An attacker's server. Hosts may connect to it: if connections were blocked, these tests would pass even if a host
  * leaked secrets.
  */
 const thief = {

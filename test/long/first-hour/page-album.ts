@@ -56,7 +56,7 @@ export function createAlbum(browser: Browser, folder: string) {
     pictures++
   }
 
-  /** @returns the problems */
+  /** Checks a page in all window sizes and colour schemes, and takes the screenshots. @returns the problems found */
   async function look({ page, complaints }: Watched, file: string): Promise<string[]> {
     const problems: string[] = []
     for (const window of WINDOWS) {
