@@ -146,7 +146,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
 
   test('the axis of a chart with counts has whole numbers, and a single value is drawn as a point', async () => {
     // A gauge's value is carried over into the next interval. If it is reported just before an interval ends, the chart
-    // shows two values.
+    // shows two values. In that case, wait for the next interval.
     const left = SLOT_OF_A_DAY - (Date.now() % SLOT_OF_A_DAY)
     if (left < 15_000) await sleep(left)
     const now = Date.now()

@@ -6,7 +6,7 @@ test('words of a log line: case and accents are removed', () => {
 })
 
 test('words of a log line: if each character expands to 18, text is indexed only up to three times its length', () => {
-  // Each ligature expands to 18 characters, so 1000 of them exceed the limit, and the word after them is not indexed.
+  // Each ligature expands to 18 characters, so 1000 of them exceed the limit. The word after them is not indexed.
   expect(wordsOf(`${'\ufdfa'.repeat(1000)} needle`)).not.toContain('needle')
   expect(wordsOf(`${'\ufdfa'.repeat(100)} needle ${' .'.repeat(1000)}`)).toContain('needle')
 })

@@ -66,7 +66,7 @@ function raceOn(start: () => Promise<{ properties: Record<string, string>; stop:
     rmSync(home, { recursive: true })
   })
 
-  /** Runs both concurrently. @returns for each of them, null or the error code */
+  /** Deletes the version while `need` runs. @returns null or the error code for each of the two */
   async function race(name: string, need: () => Promise<unknown>): Promise<(string | null)[]> {
     await keepTestVersion(db, organisation, name, A)
     const outcome = (work: Promise<unknown>) =>

@@ -300,7 +300,7 @@ test('directories: while the directory is down, its users get 503, which doesnâ€
   await slapd.restart()
   await remembered.open()
   expect((await remembered.session()).json()).toMatchObject({ username: 'max' })
-  // Five attempts got status 503, although THROTTLE_ACCOUNT_NETWORK is 3.
+  // The five attempts with status 503 don't count towards THROTTLE_ACCOUNT_NETWORK, which is 3.
   await signedIn('max')
 })
 

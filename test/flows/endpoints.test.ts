@@ -227,7 +227,7 @@ test('a signed webhook is accepted; one changed byte, another time or a second d
     expect((await send(Object.fromEntries(Object.keys(signed).map((name) => [name, 'odd'])))).status).toBe(401)
   }
   const late = SIGNED.stripe('{}', Date.now() - 301_000)
-  // A signature 301 s ahead could be within the tolerance when a slow host checks it.
+  // A signature dated 301 s ahead could be within the tolerance by the time a slow host checks it.
   const early = SIGNED.standard('{}', Date.now() + 360_000)
   const forged = SIGNED.stripe('{}', Date.now(), 'another secret')
   for (const [path, headers] of [

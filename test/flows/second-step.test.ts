@@ -36,7 +36,7 @@ describe('a user with an authenticator app', () => {
     expect([first.status, first.headers.location]).toEqual([303, '/solution/shop/second-step'])
     expect(browser.cookie('session')).toBeUndefined()
     expect(browser.cookie('known')).toBeUndefined()
-    // The password alone opens neither the set-up nor the account page.
+    // With only the password, the user can open neither the set-up nor the account page.
     expect((await browser.get('/solution/shop/set-up')).headers.location).toBe('/solution/shop/second-step')
     expect((await browser.get('/solution/shop/account')).status).toBe(404)
     const page = await browser.get('/solution/shop/second-step')

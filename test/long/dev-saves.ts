@@ -12,7 +12,7 @@ import { percentile, type Rows } from './report.ts'
 const SAVES = Number(process.env.LONG_SAVES ?? 200)
 /** The minimum time between two saves, in ms: long enough for a spare sandbox process to start. */
 const PAUSE = 300
-/** The maximum ratio of the memory use in the last third of the run to the use in the second third. */
+/** The maximum growth: the memory use in the last third of the run, divided by the use in the second third. */
 const MOST_GROWTH = 1.05
 /** The maximum time from a save to the new form in the browser, in ms. */
 const RELOAD_WITHIN = 300

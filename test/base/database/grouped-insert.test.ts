@@ -9,7 +9,7 @@ import { openKysely } from '../../../base/database/open-kysely.ts'
 import { prepareQuery } from '../../../base/database/prepared-query.ts'
 import { temporaryFolder } from '../../support/cli.ts'
 
-/** A database that counts its syncs and commits. */
+/** Opens a database that counts its syncs and commits. */
 async function openCounted(folder: string) {
   const file = join(folder, 'rows.sqlite')
   const real = createFileSync(`${file}-wal`)

@@ -75,7 +75,8 @@ test('connections: those from a trusted proxy are never closed for others, and d
   const held = await openMany(server, ATTACKER, 2)
   const further = await open(server, NEIGHBOUR)
   await expectOpen([...proxied, ...held, further], [true, true, true, false, true])
-  // The proxy now has three connections and the attacker one, so the server closes none and rejects the new one.
+  // The proxy now has three connections, and the attacker has one. So the server rejects the new connection and closes
+  // no other.
   const refused = await open(server, '127.0.0.4')
   await expectOpen([...proxied, further, refused], [true, true, true, false])
 })

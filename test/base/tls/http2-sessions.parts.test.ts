@@ -183,8 +183,8 @@ test('sessions: if all are in use, a session from another address displaces the 
   expect(await many[0]?.ended).toBe(11)
   expect([neighbour, ...many.slice(1), further].map((one) => one.isOpen())).toEqual([true, true, true, true])
   await hold([further])
-  // 127.0.0.1 now has two sessions, and the other addresses have one each. Another session from 127.0.0.3 would only
-  // swap those numbers, so the server closes none and rejects it.
+  // 127.0.0.1 now has two sessions, and the other addresses have one each. Closing one of the two for a second session
+  // from 127.0.0.3 would only swap the numbers, so the server rejects the new session.
   expect(await (await open('127.0.0.3')).ended).toBe(11)
   expect(await (await open()).ended).toBe(11)
 })

@@ -54,7 +54,10 @@ afterEach(async () => {
   rmSync(home, { recursive: true })
 })
 
-/** @returns the response of the host with this number */
+/**
+ * Sends the request to the host with this number.
+ * @returns how the host authenticated the caller, or the code of the error
+ */
 async function ask(host: number, endpoint: typeof hook, headers: Record<string, string>, body = ''): Promise<string> {
   const ctx = { get: (name: string) => headers[name.toLowerCase()] ?? '', set: () => {}, req: { headers }, state: {} }
   const raw = async () => ({ kind: 'json' as const, bytes: Buffer.from(body) })
