@@ -18,7 +18,7 @@ export type CloudParts = {
   readonly managedSettings: ManagedSettings
   /** Null, like `managed`, if the host is not connected to a control center. */
   readonly cloudLogin: CloudLogin | null
-  /** The part that applies the desired state. It is not started yet. */
+  /** Applies the desired state. The caller must start it. */
   readonly managed: Managed | null
 }
 

@@ -3,7 +3,7 @@ import type { LIMITS } from '../../runtime/limits.ts'
 
 type SettingName = keyof typeof PROPERTIES | keyof typeof LIMITS
 
-/** The groups on the settings page, in display order. Limits have the same groups as in docs/limits.md. */
+/** The groups on the settings page, in display order. Limits are grouped as in docs/limits.md. */
 export const SETTING_GROUPS = {
   addresses: [
     'PORT',

@@ -12,7 +12,7 @@ import { type CloudSettings, cloudSettingsOf } from './cloud-settings.ts'
 import { type ShownSetting, showSettings } from './shown-settings.ts'
 import { type TelemetrySettings, telemetryFault, telemetrySettingsOf } from './telemetry-settings.ts'
 
-/** When the admin account needs a second factor: never, as soon as one is set up, or always. */
+/** When a sign-in to the admin account needs a second factor: never, if one is set up, or always. */
 export type AdminFactorMode = 'off' | 'optional' | 'required'
 
 /** All validated settings of the host. */
@@ -27,7 +27,7 @@ export type Settings = ServiceSettings & {
   readonly passwordHelp: string
   /** The mail server and the sender; null if the host sends no email. */
   readonly mail: MailSettings | null
-  /** `WORKBENCH`; see `createWorkbenchModes` for one solution's mode. */
+  /** `WORKBENCH`, the default for all solutions. `createWorkbenchModes` returns one solution's mode. */
   readonly workbench: 'edit' | 'read' | 'off'
   readonly passkeys: 'auto' | 'on' | 'off'
   /**

@@ -18,7 +18,7 @@ export type ShownSetting = {
   readonly what: string
 }
 
-/** @param read the settings by name; settings that are absent have their default */
+/** @param read the settings that are set, by name; all others have their defaults */
 export function showSettings(read: ReadonlyMap<string, ReadSetting>): readonly ShownSetting[] {
   const properties = Object.entries(PROPERTIES as Record<string, Property>).map(([name, property]) => {
     return shown(name, 'property', property, property.secret === true, read.get(name))

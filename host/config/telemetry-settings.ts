@@ -12,17 +12,17 @@ import type { CloudSettings } from './cloud-settings.ts'
 export type TelemetrySettings = ExportSettings & {
   /** Interval between two exports of metrics, in ms. */
   readonly interval: number
-  /** The fraction of requests that are traced, from 0 to 1, unless a trusted proxy decides. */
+  /** The fraction of requests to trace, from 0 to 1. A trusted proxy can decide instead. */
   readonly sampled: number
   /** Whether to export log lines written by scripts. */
   readonly solutionLogs: boolean
-  /** A separate listener for `/metrics`, or null. */
+  /** The address of a separate listener for `/metrics`; null if there is none. */
   readonly scraping: { readonly port: number; readonly host: string } | null
 }
 
 /**
  * Reads all telemetry properties.
- * @param cloud the control center, or null; it receives the signals that the standard variables do not configure
+ * @param cloud the control center, or null; it receives the signals for which the standard variables set no collector
  */
 export function telemetrySettingsOf(values: Values, cloud: CloudSettings | null): TelemetrySettings {
   const port = values.METRICS_PORT
@@ -35,7 +35,7 @@ export function telemetrySettingsOf(values: Values, cloud: CloudSettings | null)
   }
 }
 
-/** @returns the error line for the operator; null if the values are valid */
+/** @returns an error message for the operator; null if the values are valid */
 export function telemetryFault(values: Partial<Values>): string | null {
   const port = values.METRICS_PORT
   if (port && [values.PORT, values.ADMIN_PORT, values.HTTP_REDIRECT_PORT].includes(port)) {
@@ -55,7 +55,7 @@ export function telemetryFault(values: Partial<Values>): string | null {
   )
 }
 
-/** Only this target gets the control center's token. Never send it anywhere else. */
+/** Send the control center's token only to this target. */
 function cloudTarget({ url, token }: CloudSettings, signal: Signal): Target {
   const from = { url: 'CLOUD_URL', headers: 'REMOTE_ENVIRONMENT_TOKEN' }
   return { url: `${url.origin}/otlp/v1/${signal}`, headers: { authorization: `Bearer ${token}` }, from }

@@ -5,18 +5,18 @@
 export interface BriefCache<T> {
   /** Concurrent callers share one read; a failed read is not cached. */
   get(key: string): Promise<T>
-  /** The value, if it is cached; undefined if `get` would wait for the database. */
+  /** The cached value; undefined if there is none, so `get` would query the database. */
   cached(key: string): T | undefined
-  /** Call this after a local change, so that the next `get` reads the row again. */
+  /** Call this after a change on this host. The next `get` then reads the row again. */
   forget(key: string): void
 }
 
-/** `known` is set once the value has been read. */
+/** `known` is set when the read completes. */
 type Reading<T> = { readonly value: Promise<T>; readonly until: number; known?: T }
 
 /** Time to live in ms, measured from the start of the read. */
 const HELD = 1000
-/** Above this number of entries, expired ones are removed. */
+/** If the cache has more entries than this, expired ones are removed. */
 const MANY = 500
 
 /** @param now the clock, in milliseconds */

@@ -3,9 +3,9 @@ import type { Tables } from '../../base/database/tables.ts'
 import type { MailTables } from '../../base/mail/tables.ts'
 
 /**
- * The tables of a host's database: those that the control center also has, and the host's own. Times are epoch
- * milliseconds; JSON is stored as text. All migrations are in base/database/migrations.ts, because the control center's
- * database also has the host's tables, although it doesn't use them.
+ * The tables of a host's database. Some of them are shared with the control center. Times are epoch milliseconds; JSON
+ * is stored as text. All migrations are in base/database/migrations.ts, because the control center's database has the
+ * host's tables too, unused.
  */
 export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'host_mail_counts'> {
   solutions: { name: string; active_sha256: string | null; created_at: number; deleted_at: number | null }
@@ -24,7 +24,7 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     uploaded_at: number
   }
   media: { solution: string; sha256: string; path: string; etag: string; content: Uint8Array }
-  /** A second copy of the content of larger media files, in pieces: see host/solutions/media-pieces.ts. */
+  /** A second copy of each large media file, split into pieces. See host/solutions/media-pieces.ts. */
   media_pieces: { solution: string; sha256: string; path: string; piece: number; content: Uint8Array }
   solution_log: {
     id: Generated<number>
@@ -37,10 +37,10 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     line: number | null
     column: number | null
     correlation_id: string | null
-    /** Number of characters in the message; 0 in lines that are older than this column. */
+    /** Number of characters in the message; 0 for lines that were written before this column existed. */
     size: number
   }
-  /** A solution's grants, as JSON, in which passwords are encrypted. */
+  /** A solution's grants as JSON, with encrypted passwords. */
   grants: { solution: string; value: string }
   /** Encrypted with the platform's key. `hosts` is JSON. */
   secrets: { solution: string; name: string; value: string; hosts: string; updated_at: number }
@@ -74,17 +74,17 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     solution: string
     job: string
     state: string
-    /** Prevents duplicate runs: the hash of the run's due time or key; the run's id if it has neither. */
+    /** Prevents duplicate runs. It is the hash of the run's due time or key, or the run's id if it has neither. */
     once_key: string
     /** While the run is in progress, one of the job's `atOnce` slots; otherwise the run's id. */
     slot: string
-    /** JSON, like `data` and `result`. `data` is erased once the run has succeeded. */
+    /** These three columns are JSON or null. `data` is erased once the run has succeeded. */
     tenant: string | null
     data: string | null
     result: string | null
     /** Why the last attempt failed: a `RunFailure` as JSON. */
     failure: string | null
-    /** The number of the last attempt; 0 before the first one. */
+    /** Number of attempts so far, including a running one. */
     attempt: number
     missed: number
     scheduled_for: number | null
@@ -93,10 +93,13 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     created_at: number
     started_at: number | null
     ended_at: number | null
-    /** Identifies the attempt that a host is running. After `lease_until`, another host may start the run again. */
+    /**
+     * Identifies the attempt that a host is running; null if none is running. After `lease_until`, another host may
+     * start the run again.
+     */
     lease: string | null
     lease_until: number | null
-    /** Set if a run in progress must be cancelled. */
+    /** Set when someone cancels a run in progress. */
     cancelled_at: number | null
   }
   /** The due times of a job up to `checked_until` have been handled. `schedule` includes the time zone. */
@@ -104,7 +107,7 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
   job_pauses: { solution: string; paused_at: number }
   /** The operator's sign-in policy for a solution, as JSON. */
   sign_in_policies: { solution: string; value: string; updated_at: number }
-  /** A directory (LDAP) and its settings, as JSON in which the bind account's password is encrypted. */
+  /** The settings of a directory (LDAP) as JSON, with the bind account's password encrypted. */
   directories: { name: string; value: string; updated_at: number }
   /** The operator's OAuth settings for a solution, as JSON. */
   oauth_settings: { solution: string; value: string; updated_at: number }
@@ -115,14 +118,14 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     network: string
     /** SHA-256 of the transaction's cookie. */
     browser_hash: string
-    /** Path and query of the requested page. */
+    /** Path and query of the page that opens after the sign-in. */
     return_to: string
     content: string
     created_at: number
     used_at: number | null
   }
   /**
-   * A successful sign-in at a provider. The hashes match it with the provider's logout requests. `content` is
+   * A successful sign-in at a provider. The hashes are compared with the provider's logout requests. `content` is
    * encrypted.
    */
   provider_logins: {
@@ -133,7 +136,7 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     sid_hash: string | null
     content: string
     refreshed_at: number
-    /** Set while a host refreshes the provider's tokens. */
+    /** When a host started to refresh the provider's tokens; null if none is refreshing them. */
     refreshing_since: number | null
     created_at: number
     ended_at: number | null
@@ -142,7 +145,7 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
   admin_sessions: {
     /** SHA-256 of the cookie's value. */
     id_hash: string
-    /** A fingerprint of the admin account's name and password; or `token:{id}` if an API token signed in. */
+    /** A fingerprint of the admin account's name and password, or `token:{id}` if an API token signed in. */
     account: string
     address: string
     created_at: number
@@ -158,7 +161,7 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     base_sha256: string | null
     /** The creator: `admin` or `token:{id}`. */
     owner: string
-    /** Incremented with each change, so that a change applies only to the revision that its sender has read. */
+    /** Incremented with each change. A change is rejected if its sender has read an older revision. */
     revision: number
     created_at: number
     changed_at: number

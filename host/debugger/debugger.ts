@@ -8,7 +8,7 @@ import { httpServer } from '../../base/tls/server.ts'
 import type { DebugSession, Supervisor } from '../../runtime/supervisor.ts'
 import type { DebugTarget, DebugTargets } from './targets.ts'
 
-/** Makes this host's scripts available to Chrome DevTools, with the HTTP and WebSocket protocol of Node's inspector. */
+/** Connects Chrome DevTools to this host's scripts. It uses the HTTP and WebSocket protocol of Node's inspector. */
 export interface Debugger {
   /** For example `127.0.0.1:9229`. */
   readonly address: string
@@ -31,7 +31,7 @@ const ADDRESS = '127.0.0.1'
 const OWN_NAMES = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i
 /** Maximum size of a debugger message in bytes. A message may contain a whole changed script. */
 const LONGEST_MESSAGE = 8 * 1024 ** 2
-/** Maximum unread data in bytes; above it, the session is closed. */
+/** Maximum data in bytes that a debugger may leave unread. Above this, the session is closed. */
 const MOST_UNREAD = 128 * 1024 ** 2
 /** Maximum number of concurrent debuggers. */
 const MOST_SESSIONS = 16
@@ -70,8 +70,8 @@ export async function startDebugger(parts: DebuggerParts, port: number): Promise
       if (session === null)
         return refuse(ctx, 503, 'no sandbox process is available for this solution; try again later')
       const isTaken = takeWebSocket(ctx, sockets, (socket) => relay.join(socket, session))
-      // There is no connection if the handshake was invalid, which the library itself reports to the client, or if the
-      // client has already disconnected.
+      // The handshake may have been invalid, which the library reports to the client. The client may also have
+      // disconnected.
       if (!isTaken || !relay.isConnected()) session.close()
       if (!isTaken) refuse(ctx, 426, 'this URL accepts only WebSocket connections')
     } finally {
@@ -100,7 +100,7 @@ export async function startDebugger(parts: DebuggerParts, port: number): Promise
 }
 
 /**
- * Rejects requests from web pages, which send their own `Origin`, or their own host name if they use DNS rebinding.
+ * Rejects requests from web pages. Pages send their own `Origin`, or their own host name if they use DNS rebinding.
  * DevTools sends a `devtools:` origin; other programs send none.
  */
 async function refuseOthers(ctx: Context, next: Next): Promise<void> {
@@ -145,7 +145,10 @@ function createRelay() {
   let socket: WebSocket | null = null
   let isOver = false
 
-  /** 1001 means "going away": the debugged scripts no longer exist, for example because a new version replaced them. */
+  /**
+   * Status 1001 means "going away". The debugged scripts no longer exist, for example because a new version replaced
+   * them.
+   */
   function end(): void {
     isOver = true
     socket?.close(1001, 'the scripts are no longer loaded')

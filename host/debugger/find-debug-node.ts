@@ -11,11 +11,11 @@ const run = promisify(execFile)
 /** The Node.js binary that runs scripts with the debugger. */
 export type DebugNode = { readonly node: string; readonly version: string }
 
-/** Where to search for a Node.js binary. Tests search elsewhere. */
+/** Where to search for a Node.js binary. Tests use other places. */
 export type DebugNodePlaces = {
   /** The project's `node_modules`. */
   readonly packages: string
-  /** In the format of the PATH variable. */
+  /** The folders to search, in the format of the PATH variable. */
   readonly path: string
   /** The nvm folder with the installed versions. */
   readonly nvm: string
@@ -26,9 +26,9 @@ export type DebugNodePlaces = {
 /** With isolated-vm 7.0.1, Node 26 aborts when a debugger attaches. 24.21 is the oldest Node 24 that was tested. */
 const WANTED = '24.21 or a later 24.x version'
 const { node: SOURCE, nodeFile: FILE } = platformOf()
-/** Null if no package contains Node.js for this platform. */
+/** The package that contains Node.js 24 for this platform; null if there is none. */
 const PACKAGE = SOURCE === null ? null : SOURCE.replace('node-', 'node-24-')
-/** Timeout for a binary to print its version, in ms. */
+/** How long a binary may take to print its version, in ms. */
 const ANSWER_TIME = 10_000
 
 /**

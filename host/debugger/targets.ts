@@ -16,12 +16,11 @@ export type DebugTarget = {
 
 export interface DebugTargets {
   list(): Promise<readonly DebugTarget[]>
-  /** The target, and the active version of its solution; null if there is no such target. */
+  /** Returns the target and the active version of its solution; null if there is no such target. */
   find(id: string): Promise<{ readonly target: DebugTarget; readonly solution: ActiveSolution } | null>
 }
 
 export function createDebugTargets(catalog: Catalog, store: Pick<SolutionStore, 'list'>): DebugTargets {
-  /** Keyed by unit and solution. */
   const ids = new Map<string, string>()
 
   function targetOf(solution: ActiveSolution, unit: Unit): DebugTarget {
@@ -51,7 +50,7 @@ export function createDebugTargets(catalog: Catalog, store: Pick<SolutionStore, 
   }
 }
 
-/** Include only units that have code to run. */
+/** Returns the units of a solution that have code to run. */
 function debuggedUnits(solution: ActiveSolution): Unit[] {
   const units: Unit[] = ['main']
   if (unitsOf(solution).authenticator.length > 0) units.unshift('authenticator')

@@ -55,8 +55,8 @@ const DirectoryTestResult = z
 type OfDirectory = { readonly params: { readonly name: string } }
 
 /**
- * Routes for directories (LDAP, Active Directory), which are sources of users. Only the admin account and API tokens
- * with the scope `admin` may use them, because these settings determine which accounts people can sign in to.
+ * Routes for directories (LDAP, Active Directory), which are sources of users. They require the admin account or an API
+ * token with the scope `admin`, because the settings determine who can sign in to which account.
  */
 export function directoryRoutes({
   directories,
@@ -150,7 +150,7 @@ function checkName(name: string): void {
   throw new PlatformError('ERR_REQUEST_INVALID', `The directory’s name ${checked.error.issues[0]?.message}.`)
 }
 
-/** Check the permissions of all groups together, because one person can be a member of all of them. */
+/** Checks the permissions of all groups together, because a person can be a member of several. */
 function checkPermissions({ groups }: DirectoryForm, limits: Limits): void {
   const faults = faultsOfPermissions(
     groups.flatMap(({ permissions }) => permissions),

@@ -11,10 +11,10 @@ import { isDn } from './directory-settings.ts'
 import { type FoundEntry, findById, findByName } from './entries.ts'
 import { groupsOf, permissionsOf } from './groups.ts'
 
-/** Why a person who is in a directory can't sign in, for the audit log. */
+/** Why a directory user can't sign in, for the audit log. */
 type Reason = DirectoryRefusal | 'several entries' | 'no id' | 'no username' | 'disabled' | 'no mapped group'
 
-/** Looks people up in the directories, and checks their passwords. */
+/** Looks up people in the directories, and checks their passwords. */
 export interface AskDirectories extends DirectoryPort {
   /**
    * Like `lookUp`, but looks up many entries over one connection.
@@ -34,14 +34,14 @@ export type AskDirectoriesParts = {
   readonly log: { warn(about: object, message: string): void }
 }
 
-/** Maximum characters of a password; no directory accepts longer ones. */
+/** Maximum characters of a password. Longer ones are rejected without a request to a directory. */
 const LONGEST_PASSWORD = 1000
 
 export function createAskDirectories(parts: AskDirectoriesParts): AskDirectories {
   const { directories, connections, audit, log } = parts
   const isNews = createNews()
 
-  /** Reports an unreachable directory at most once a minute. */
+  /** Opens a connection and runs `work`. Logs an unreachable directory at most once a minute. */
   async function use<T>(
     directory: Directory,
     work: (connection: Connection) => Promise<T>,
@@ -60,8 +60,8 @@ export function createAskDirectories(parts: AskDirectoriesParts): AskDirectories
   function note({ name }: { readonly name: string }, username: string, reason: Reason): null {
     const target = `${directoryTarget(name)} (${reason})`
     const entry = { actor: `user:${username}`, action: 'directory', target, outcome: 'refused', address: '' } as const
-    // If several entries have the name, no password was checked. Anyone could have entered the name, so the actor is
-    // not proven.
+    // If several entries have the name, no password was checked. Anyone could have typed the name, so the actor is
+    // unverified.
     audit.noteOnce(entry, reason !== 'several entries')
     return null
   }

@@ -19,7 +19,7 @@ export type CheckSessionsParts = {
 
 /** Maximum users that are looked up per run and directory. */
 const AT_ONCE = 100
-/** The number of runs per `DIRECTORY_CHECK`. With more runs, each look-up happens closer to its due time. */
+/** The number of runs per `DIRECTORY_CHECK`. With more runs, each lookup is closer to its due time. */
 const RUNS = 15
 
 /**
@@ -38,7 +38,7 @@ export function keepCheckingSessions(parts: CheckSessionsParts): () => Promise<v
 
 type Due = { readonly uid: string; readonly id: string; readonly checkedAt: number | null }
 
-/** Looks up the users whose last look-up was at least `DIRECTORY_CHECK` ago. */
+/** Looks up the users whose last lookup was at least `DIRECTORY_CHECK` ago. */
 export async function checkSessions(parts: CheckSessionsParts): Promise<void> {
   const { db, users, directories } = parts
   const rows = await db.selectFrom('users').select('directory').distinct().where('directory', 'is not', null).execute()
@@ -92,7 +92,7 @@ async function readDue(directory: string, { db, limits, now }: CheckSessionsPart
 }
 
 /**
- * Ensures that only one of the hosts that share a database looks the user up.
+ * Ensures that only one of the hosts that share a database looks up the user.
  * @returns whether this host does
  */
 async function claim({ uid, checkedAt }: Due, { db, now }: CheckSessionsParts): Promise<boolean> {

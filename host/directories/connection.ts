@@ -10,14 +10,14 @@ import { createMessageReader } from './ldap-messages.ts'
 export interface Connection {
   search(base: string, options: SearchOptions): Promise<readonly Entry[]>
   /**
-   * Looks for one entry by its distinguished name.
+   * Finds an entry by its distinguished name.
    * @param filter the entry must match this filter; null accepts any entry
    * @returns its distinguished name as the directory spells it; null if the entry doesn't exist or match
    */
   find(dn: string, filter: Filter | string | null): Promise<string | null>
   /**
-   * Checks a password by signing in with it. If the directory accepts the password, the bind account is signed in
-   * again. Otherwise, the connection must not be used for anything else.
+   * Checks a password by signing in with it. If the directory accepts the password, the bind account signs in again
+   * afterwards. Otherwise, the connection can't be used any more.
    */
   accepts(dn: string, password: string): Promise<boolean>
 }
@@ -41,20 +41,19 @@ export interface Connections {
   probe(directory: Directory, url: string): Promise<string>
 }
 
-/** The time limit in ms for a sign-in or a look-up, from the connection to the last response. */
+/** Timeout for a sign-in or a lookup in ms, from opening the connection to the last response. */
 const TIME = 5000
-/** Maximum connections of this host to directories. Further requests wait. */
+/** Maximum number of concurrent connections to directories. Further requests wait. */
 const MOST_AT_ONCE = 20
 /** Maximum characters of a server's error message. */
 const LONGEST_MESSAGE = 300
 
-/** Result codes (RFC 4511, appendix A) of a server that is temporarily unable to respond. */
+/** Result codes of a server that is temporarily unable to respond (RFC 4511, appendix A). */
 const NOT_NOW: readonly number[] = [3, 51, 52]
 const NO_SUCH_OBJECT = 32
 /**
- * Result codes of a bind request that mean that the account can't sign in with this password: constraintViolation
- * (locked), noSuchObject, invalidDNSyntax, inappropriateAuthentication, invalidCredentials, insufficientAccessRights
- * and unwillingToPerform.
+ * Result codes of a failed bind with a wrong password or a locked account: constraintViolation (locked), noSuchObject,
+ * invalidDNSyntax, inappropriateAuthentication, invalidCredentials, insufficientAccessRights and unwillingToPerform.
  */
 const REFUSALS: readonly number[] = [19, NO_SUCH_OBJECT, 34, 48, 49, 50, 53]
 
@@ -62,7 +61,7 @@ const REFUSALS: readonly number[] = [19, NO_SUCH_OBJECT, 34, 48, 49, 50, 53]
 export function createConnections(time: number = TIME): Connections {
   const gate = createGate(MOST_AT_ONCE)
   /**
-   * The server that last responded, by directory. It is tried first, so that a server that is down doesn't slow down
+   * The server that last responded, by directory. It is tried first. Otherwise, a server that is down would slow down
    * every sign-in.
    */
   const lastGood = new Map<string, string>()
@@ -72,8 +71,8 @@ export function createConnections(time: number = TIME): Connections {
     const urls = directory.urls.toSorted((one, other) => Number(other === good) - Number(one === good))
     let problem: unknown
     for (const [at, url] of urls.entries()) {
-      // Each server gets an equal share of the remaining time, so that one that doesn't respond leaves time for the
-      // next.
+      // Each server gets an equal share of the remaining time. So a server that doesn't respond leaves time for the
+      // next one.
       const patience = performance.now() + (until() - performance.now()) / (urls.length - at)
       try {
         const opened = await openClient(directory, url, patience)
@@ -172,7 +171,7 @@ async function signIn(client: Client, directory: Directory, until: () => number)
 
 type OpenClient = { readonly client: Client; readonly isEncrypted: boolean; readonly close: () => void }
 
-/** @param until when to give up, as a time of `performance.now()` */
+/** Opens a connection to one server. @param until when to give up, on the clock of `performance.now()` */
 async function openClient(directory: Directory, url: string, until: number): Promise<OpenClient> {
   const { startTls, ca } = directory
   const { protocol, hostname, port } = new URL(url)
@@ -183,8 +182,8 @@ async function openClient(directory: Directory, url: string, until: number): Pro
   const target = { host, port: Number(port) || (isTls ? 636 : 389) }
   const sockets: Socket[] = []
   const close = () => {
-    // Destroy a TLS socket before the socket that it uses. In the other order, Node.js crashes if TLS data is still on
-    // its way.
+    // Destroy the TLS socket before the socket below it. In the other order, Node.js crashes if TLS data is still in
+    // transit.
     for (const socket of sockets.toReversed()) socket.on('error', () => {}).destroy()
   }
   try {
@@ -197,7 +196,8 @@ async function openClient(directory: Directory, url: string, until: number): Pro
       createConnection: oneConnection(() => socket),
       createSecureConnection: oneConnection(() => {
         if (isTls) return socket as TLSSocket
-        // Data after the response could come from a man-in-the-middle: it arrived before TLS verified the server.
+        // Data that follows the response may be from a man-in-the-middle, because it arrived before TLS verified the
+        // server.
         if (!plain.isAfterOneMessage()) throw new Error('the server sent data before encryption started')
         const secure = connectSecure({ ...identity, ...trust, socket })
         sockets.push(secure)
@@ -236,7 +236,7 @@ async function opened(socket: Socket, event: 'connect' | 'secureConnect', until:
   await within(promise, until)
 }
 
-/** Passes only validated messages on to the library, one at a time. */
+/** Passes only valid messages to the library, one at a time. */
 function check(socket: Socket): Checked {
   const reader = createMessageReader()
   const emit = socket.emit.bind(socket)
@@ -261,7 +261,7 @@ type Checked = { readonly isAfterOneMessage: () => boolean }
 
 /**
  * Waits for `work`.
- * @throws Error if it isn't done by `until`, which is a time of `performance.now()`
+ * @throws Error at the time `until`, on the clock of `performance.now()`
  */
 async function within<T>(work: Promise<T>, until: number): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
@@ -276,7 +276,7 @@ async function within<T>(work: Promise<T>, until: number): Promise<T> {
   }
 }
 
-/** @param url the server, if only one was tried */
+/** @param url the server that failed; by default, all servers */
 function problemOf({ name, urls }: Directory, error: unknown, url: string = urls.join(', ')): PlatformError {
   if (error instanceof PlatformError) return error
   const message = oneLine(error instanceof Error ? error.message : String(error))

@@ -18,7 +18,7 @@ export type Directory = DirectorySettings & {
 export type LastTest = {
   /** In epoch ms. */
   readonly time: number
-  /** The first step that failed; null: none did. */
+  /** The first step that failed; null if none did. */
   readonly failed: TestStepName | null
 }
 
@@ -41,8 +41,8 @@ export interface Directories {
    */
   all(): Promise<readonly Directory[]>
   /**
-   * Stores settings. If the form has no password, the stored one stays, unless the servers or the bind account have
-   * changed.
+   * Stores a directory's settings. If the form has no password, the stored one is kept, unless the servers or the bind
+   * account have changed.
    * @throws ERR_REQUEST_INVALID if there are too many directories, or the bind account has no password
    */
   put(name: string, form: DirectoryForm): Promise<ShownDirectory>

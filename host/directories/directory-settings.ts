@@ -9,13 +9,16 @@ import { z } from '../../runtime/zod.ts'
 export type MappedGroup = { readonly dn: string; readonly permissions: readonly Permission[] }
 
 export type DirectorySettings = {
-  /** `ldaps://…` or `ldap://…`, without a path. They are tried in order. */
+  /** The servers as `ldaps://…` or `ldap://…`, without a path. They are tried in order. */
   readonly urls: readonly string[]
-  /** Whether `ldap://` connections are encrypted with StartTLS. False only if all of them are loopback. */
+  /**
+   * Whether `ldap://` connections are encrypted with StartTLS. It can be false only if all servers are on loopback
+   * addresses.
+   */
   readonly startTls: boolean
-  /** PEM certificates of the CAs to trust; null: the CAs that Node.js trusts. */
+  /** PEM certificates of the CAs to trust; null for the CAs that Node.js trusts. */
   readonly ca: string | null
-  /** The account used for searches; null: searches are anonymous. */
+  /** The account used for searches; null if searches are anonymous. */
   readonly bindDn: string | null
   readonly base: string
   /** Finds a person's entry; `{name}` is replaced by the escaped name that was typed. */
@@ -27,26 +30,26 @@ export type DirectorySettings = {
     readonly email: string | null
   }
   readonly groups: readonly MappedGroup[]
-  /** Whether members of nested groups count as members of the mapped group. */
+  /** Whether a mapped group also includes the members of its nested groups. */
   readonly nestedGroups: boolean
-  /** The search base for nested groups; null: `base`. Active Directory resolves nested groups itself. */
+  /** The search base for nested groups; if null, `base` is used. Active Directory resolves nested groups itself. */
   readonly groupBase: string | null
   /** Directories with a lower number are searched first. */
   readonly order: number
 }
 
 export const ID_ATTRIBUTES = ['objectGUID', 'entryUUID'] as const
-/** `objectGUID` also means that the directory is an Active Directory, which looks up groups differently. */
+/** `objectGUID` also identifies an Active Directory, where groups are looked up differently. */
 export type IdAttribute = (typeof ID_ATTRIBUTES)[number]
 
 /**
  * The steps of a test, in order: the servers can be reached, the bind account can sign in, the base and the mapped
- * groups exist, the filter finds a person, and that person may sign in.
+ * groups exist, the filter finds the person, and the person may sign in.
  */
 export const TEST_STEPS = ['connection', 'bind', 'base', 'groups', 'person', 'membership'] as const
 export type TestStepName = (typeof TEST_STEPS)[number]
 
-/** The placeholder in the filter that is replaced with the name. */
+/** The placeholder in the filter for the name that was typed. */
 export const NAME = '{name}'
 
 const MOST_URLS = 5
@@ -195,7 +198,7 @@ export function isDn(text: string): boolean {
 
 function isFilter(text: string): boolean {
   const count = (paren: string) => text.split(paren).length
-  // The library also accepts filters with unclosed parentheses.
+  // Check the parentheses, because the library also accepts unclosed ones.
   if (!text.startsWith('(') || count('(') !== count(')') || !text.includes(NAME)) return false
   try {
     FilterParser.parseString(text.replaceAll(NAME, 'name'))

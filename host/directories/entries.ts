@@ -32,7 +32,7 @@ const WINDOWS_EPOCH = 11_644_473_600_000
 const LOCKED = '000001010000Z'
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** Finds at most two entries with this name. Two are enough to show that the name isn't unique. */
+/** Finds at most two entries with this name. A second one shows that the name isn't unique. */
 export async function findByName(connection: Connection, directory: Directory, name: string): Promise<FoundEntry[]> {
   return find(connection, directory, { base: directory.base, scope: 'sub', filter: filterFor(directory, name) })
 }

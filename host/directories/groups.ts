@@ -14,7 +14,7 @@ const MOST_GROUPS = 500
 
 type Person = Pick<FoundEntry, 'dn' | 'username'>
 
-/** The mapped groups that a person is a member of. */
+/** Returns the mapped groups that a person is a member of. */
 export async function groupsOf(
   connection: Connection,
   directory: Directory,
@@ -39,7 +39,7 @@ function filterOfActiveDirectory({ dn }: Person, isNested: boolean): Filter {
   return new ExtensibleFilter({ matchType: 'member', rule: IN_CHAIN, value: dn })
 }
 
-/** Returns the filter for groups that list any of these members. @param username if null, POSIX groups are left out */
+/** Returns the filter for groups that list any of these members. @param username null omits POSIX groups */
 function filterFor(members: readonly string[], { username }: Pick<Person, 'username'>): Filter {
   const equal = (attribute: string, value: string) => new EqualityFilter({ attribute, value })
   const filters = members.flatMap((dn) => [equal('member', dn), equal('uniqueMember', dn)])

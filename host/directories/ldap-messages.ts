@@ -1,12 +1,13 @@
 /**
  * Checks the messages of a directory server before the library reads them. If the lengths in a message are
- * inconsistent, the library's parser loops forever and uses up the memory. It also recurses once for each message in a
- * chunk. Without this check, a malicious server could crash the host. Before StartTLS, so could anyone on the network.
+ * inconsistent, the library's parser loops forever and uses up the memory. The parser also recurses once for each
+ * message in a chunk. Without this check, a malicious server could crash the host. Before StartTLS, anyone on the
+ * network could do so too.
  */
 export interface MessageReader {
   /**
    * Adds received bytes.
-   * @returns the complete messages without their controls, because the host requests none
+   * @returns the complete messages, without their controls (the host never requests any)
    * @throws Error if the bytes are not responses of an LDAP server
    */
   read(chunk: Buffer): Buffer[]
@@ -14,7 +15,7 @@ export interface MessageReader {
   hasRest(): boolean
 }
 
-/** Maximum bytes that one connection may receive. No look-up needs that many. */
+/** Maximum bytes that one connection may receive. No lookup needs that many. */
 const MOST_BYTES = 4 * 1024 ** 2
 
 /** Tags (RFC 4511, appendix B). */

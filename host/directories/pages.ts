@@ -5,7 +5,7 @@ import { ID_ATTRIBUTES, type IdAttribute, NAME } from './directory-settings.ts'
 
 export type DirectoryPageParts = { readonly directories: Directories }
 
-/** The initial field values for each kind of directory. The `idAttribute` identifies the kind. */
+/** The initial field values for each kind of directory, by `idAttribute`. */
 const USUAL: Readonly<Record<IdAttribute, Readonly<Record<'filter' | 'username' | 'displayName' | 'email', string>>>> =
   {
     objectGUID: {
@@ -39,7 +39,7 @@ export function addDirectoryPages(
     return { template: 'directories', heading: text('admin.part.directories'), part, model }
   })
 
-  // This path can't be `directories/new`, because a directory can have the name `new`.
+  // The path isn't `directories/new`, because a directory can have the name `new`.
   pages.get('/new-directory', async (_ctx, text) => {
     const model = { ...(await forForms()), directory: null }
     return { template: 'directory-new', heading: text('admin.directories.new'), part, model }

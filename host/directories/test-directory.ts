@@ -6,8 +6,8 @@ import { type FoundEntry, findByName } from './entries.ts'
 import { groupsOf, permissionsOf } from './groups.ts'
 
 /**
- * `skipped` means that the step does not apply, or that an earlier step failed. `message` is the reason, which never
- * contains a secret.
+ * `skipped` means that the step does not apply, or that an earlier step failed. `message` says why, without any
+ * secrets.
  */
 export type TestStep = {
   readonly step: TestStepName
@@ -15,7 +15,7 @@ export type TestStep = {
   readonly message: string
 }
 
-/** Tests a directory. @param username the person to find; null: skip this step */
+/** Tests a directory. @param username the person to find; null skips this step */
 export type DirectoryTest = (directory: Directory, username: string | null) => Promise<readonly TestStep[]>
 
 /** Maximum groups listed in a message. */
@@ -60,7 +60,7 @@ export function createDirectoryTest(connections: Connections): DirectoryTest {
         await connections.use(directory, runOnConnection)
       } catch (error) {
         if (!(error instanceof PlatformError)) throw error
-        // If the bind account was already signed in, the connection was lost during a later step.
+        // If the bind account had already signed in, the connection failed during a later step.
         if (!steps.some(({ step }) => step === 'bind')) add('bind', 'failed', error.message)
       }
     }

@@ -138,8 +138,8 @@ export const RebasedDraft = z
   .meta({ id: 'RebasedDraft' })
 
 /**
- * `Buffer` skips invalid characters, so the decoded length shows whether there are any. A regular expression would need
- * much memory for long texts.
+ * `Buffer` skips invalid characters, so a shorter result shows that there are some. A regular expression would need a
+ * lot of memory for long texts.
  */
 function isBase64(text: string): boolean {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0

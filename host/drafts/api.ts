@@ -191,7 +191,7 @@ function fileRoutes({ drafts, workbenchModes, supervisor, limits }: DraftApiPart
   ]
 }
 
-/** The size of a JSON body with a file of `BUNDLE_SIZE` bytes. The file is in base64, which makes it a third longer. */
+/** The size of a JSON body that contains a file of `BUNDLE_SIZE` bytes. In base64, the file is a third larger. */
 function savedBody({ BUNDLE_SIZE }: Limits): number {
   return Math.ceil(BUNDLE_SIZE / 3) * 4 + '{"base64":""}'.length
 }

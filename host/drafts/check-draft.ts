@@ -22,9 +22,7 @@ export type PreparedDraft = {
 
 /** Checks drafts with the code that checks uploads. */
 export interface DraftChecks {
-  /**
-   * While a check of a draft is running, all further requests share the next check, which includes the newest files.
-   */
+  /** Requests that arrive during a check share the next one, which includes the newest files. */
   check(of: DraftOf): Promise<DraftCheck>
   /**
    * Prepares the draft to run, as an upload would. The result is cached until the draft changes.
@@ -38,12 +36,14 @@ export type DraftCheckParts = DraftBundleParts & { readonly uploads: Pick<Upload
 type Checked = { readonly shown: DraftCheck; readonly prepared: PreparedDraft | null }
 type Turn = { readonly running: Promise<Checked>; waiting: Promise<Checked> | null }
 
-/** Maximum number of cached drafts. A prepared draft can take megabytes, and few people edit at the same time. */
+/**
+ * Maximum number of cached drafts. A prepared draft can use megabytes of memory, and few people edit at the same time.
+ */
 const CACHED = 8
 
 export function createDraftChecks(parts: DraftCheckParts): DraftChecks {
   const turns = new Map<string, Turn>()
-  /** Least recently used first. */
+  /** Cached drafts, least recently used first. */
   const cache = new Map<string, PreparedDraft>()
 
   async function checkNow(of: DraftOf): Promise<Checked> {

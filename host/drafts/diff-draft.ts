@@ -8,7 +8,7 @@ export type DraftDifference = Omit<VersionDifference, 'manifest'> & {
   readonly from: string | null
   readonly to: string
   readonly revision: number
-  /** Null if one of the two manifests is missing or has errors. */
+  /** Null if either manifest is missing or has errors. */
   readonly manifest: VersionDifference['manifest'] | null
 }
 

@@ -11,9 +11,9 @@ export type DraftContents = {
   readonly draft: Draft
   /** All files, sorted by path. */
   readonly files: ReadonlyMap<string, Uint8Array>
-  /** The files of the base. */
+  /** The files of the draft's base version. */
   readonly baseFiles: ReadonlyMap<string, Uint8Array>
-  /** The contents of the files that the draft changes; null if it deletes the file. */
+  /** New contents of the files that the draft changes, by path; null for a file that it deletes. */
   readonly changes: ReadonlyMap<string, Uint8Array | null>
 }
 
@@ -28,14 +28,14 @@ export type DraftBundleParts = {
 const MOST_ATTEMPTS = 5
 const NO_FILES: ReadonlyMap<string, Uint8Array> = new Map()
 
-/** All files of a draft at one revision. @throws ERR_DRAFT_NOT_FOUND */
+/** Reads all files of a draft at one revision. @throws ERR_DRAFT_NOT_FOUND */
 export async function readDraft({ solution, id }: DraftOf, parts: DraftBundleParts): Promise<DraftContents> {
   const { drafts, versions } = parts
   for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
     const draft = await drafts.need(solution, id)
     const changes = await drafts.contents(id)
     const baseFiles = draft.base === null ? NO_FILES : await versions.readAll(solution, draft.base)
-    // Read everything again if someone saved a file in the meantime.
+    // If someone saved a file in the meantime, read everything again.
     if ((await drafts.need(solution, id)).revision !== draft.revision) continue
     const files = new Map(baseFiles)
     for (const [path, content] of changes) {
@@ -50,7 +50,7 @@ export async function readDraft({ solution, id }: DraftOf, parts: DraftBundlePar
   )
 }
 
-/** The draft as a bundle. If the draft has no changes, this is the unmodified bundle of its base. */
+/** Packs the draft as a bundle. If the draft has no changes, returns its base's bundle unmodified. */
 export async function bundleOfDraft(of: DraftOf, parts: DraftBundleParts): Promise<DraftBundle> {
   const contents = await readDraft(of, parts)
   const { base } = contents.draft

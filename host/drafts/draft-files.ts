@@ -8,7 +8,7 @@ import type { FileFacts } from './version-files.ts'
 export type Files = ReadonlyMap<string, FileFacts>
 export type DraftFile = FileFacts & { readonly path: string; readonly change: 'none' | 'added' | 'changed' }
 
-/** The files of a draft: the files of its base, with the draft's changes applied. */
+/** Returns a draft's files: those of its base, with the draft's changes applied. */
 export function filesOf(base: Files, entries: DraftEntries): Files {
   const files = new Map(base)
   for (const [path, { etag, bytes }] of entries) {
@@ -30,15 +30,15 @@ function changeOf(before: FileFacts | undefined, { etag }: FileFacts): DraftFile
   return before.etag === etag ? 'none' : 'changed'
 }
 
-/** The files of the base that the draft deletes. */
+/** Returns the base's files that the draft deletes. */
 export function removedFiles(base: Files, entries: DraftEntries): string[] {
   return [...entries].flatMap(([path, { etag }]) => (etag === null && base.has(path) ? [path] : [])).sort()
 }
 
-/** The etag of the content that the sender of a change has read; null if they expect that the file doesn't exist. */
+/** The etag of the file's content when the author read it; null if they expect that the file doesn't exist. */
 export type ExpectedFile = string | null
 
-/** @throws ERR_CHANGED_MEANWHILE with the current etag */
+/** Checks that the file is still the one that the author read. @throws ERR_CHANGED_MEANWHILE with the current etag */
 export function needExpected(path: string, files: Files, expected: ExpectedFile, revision: number): void {
   const etag = files.get(path)?.etag ?? null
   if (etag === expected) return
@@ -48,7 +48,7 @@ export function needExpected(path: string, files: Files, expected: ExpectedFile,
   throw new PlatformError('ERR_CHANGED_MEANWHILE', message, { path, etag, revision })
 }
 
-/** Checks that a bundle can contain a file with this path. @throws ERR_REQUEST_INVALID */
+/** Checks that a file in a bundle can have this path. @throws ERR_REQUEST_INVALID */
 export function needName(path: string): void {
   const problem = problemOfName(path)
   if (problem === null) return

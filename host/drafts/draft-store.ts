@@ -20,39 +20,39 @@ export type Draft = {
   readonly expiresAt: number
 }
 
-/** A file in which a draft differs from its base; `etag` is null if the draft deletes the base's file. */
+/** A file that differs from the draft's base. `etag` is null if the draft deletes the file. */
 export type DraftEntry = { readonly etag: string | null; readonly bytes: number }
 export type DraftEntries = ReadonlyMap<string, DraftEntry>
 
 export type DraftChange = {
   /** The new base; undefined if it stays the same. */
   readonly base?: string | null | undefined
-  /** New contents by path; null if the draft deletes the base's file. */
+  /** New contents by path; null deletes the file. */
   readonly put?: ReadonlyMap<string, Uint8Array | null>
   /** Paths of files that no longer differ from the base. */
   readonly drop?: readonly string[]
 }
 
-/** Stores drafts: a base version and the files that differ from it. */
+/** Stores drafts. A draft consists of a base version and the files that differ from it. */
 export interface DraftStore {
   /** @throws ERR_TOO_MANY_DRAFTS */
   create(
     draft: Pick<Draft, 'solution' | 'base' | 'owner'>,
     files: ReadonlyMap<string, Uint8Array | null>,
   ): Promise<Draft>
-  /** A solution's drafts, each with the number of changed files. The most recently changed draft comes first. */
+  /** Lists a solution's drafts, each with its number of changed files. The most recently changed draft is first. */
   list(solution: string): Promise<readonly (Draft & { readonly changedFiles: number })[]>
   /** @throws ERR_DRAFT_NOT_FOUND */
   need(solution: string, id: string): Promise<Draft>
   entries(id: string): Promise<DraftEntries>
-  /** @returns null if the draft doesn't change the file, or deletes it */
+  /** @returns the file's content in the draft; null if the draft doesn't change the file, or deletes it */
   content(id: string, path: string): Promise<Uint8Array | null>
   contents(id: string): Promise<ReadonlyMap<string, Uint8Array | null>>
   /**
    * Changes a draft. If two changes are made at the same time, even on different hosts, the second one builds on the
    * first.
-   * @param decide returns the change, or null if there is nothing to change. It is called again if the draft changes in
-   *   the meantime
+   * @param decide returns the change, or null if there is nothing to change. `decide` is called again if the draft
+   *   changes in the meantime
    * @throws ERR_DRAFT_NOT_FOUND, and the errors of `decide`
    */
   change(
@@ -66,9 +66,9 @@ export interface DraftStore {
   sweep(): Promise<void>
 }
 
-/** The etag of a file that the draft deletes. No content has this etag. */
+/** The etag that marks a file as deleted. No content has this etag. */
 const DELETED = ''
-/** Maximum attempts to write a change. An attempt fails only if another writer's change succeeds first. */
+/** Maximum attempts to write a change. An attempt fails only if someone else's change was written first. */
 const MOST_ATTEMPTS = 20
 
 export function createDraftStore(
@@ -113,7 +113,7 @@ export function createDraftStore(
   async function write(draft: Draft, { base, put = new Map(), drop = [] }: DraftChange): Promise<Draft | null> {
     const changed = { revision: draft.revision + 1, changed_at: now() }
     const isWritten = await db.transaction().execute(async (transaction) => {
-      // Update this row first. The update locks the draft, and decides which of two simultaneous changes succeeds.
+      // Update this row first. The update locks the draft, so only one of two simultaneous changes succeeds.
       const { numUpdatedRows } = await transaction
         .updateTable('drafts')
         .set(base === undefined ? changed : { ...changed, base_sha256: base })
@@ -145,7 +145,7 @@ export function createDraftStore(
         await transaction.insertInto('drafts').values(created).execute()
         for (const file of rowsOf(created.id, files)) await transaction.insertInto('draft_files').values(file).execute()
       })
-      // Count afterwards, so that simultaneous requests can't exceed the limit together.
+      // Count after inserting the draft, so that simultaneous requests can't exceed the limit.
       const there = await draftsOf(solution).select('id').execute()
       if (there.length <= limits.DRAFTS) return draftOf(created)
       await db.deleteFrom('drafts').where('id', '=', created.id).execute()

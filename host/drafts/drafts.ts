@@ -45,7 +45,7 @@ export interface Drafts extends DraftChecks {
   /** @throws ERR_FILE_NOT_FOUND, ERR_VERSION_NOT_FOUND */
   versionFile(solution: string, sha256: string, path: string): Promise<ReadFile>
   active(solution: string): Promise<VersionRef | null>
-  /** The version with this SHA-256, and its version number. */
+  /** Returns the version with this SHA-256, including its version number. */
   version(solution: string, sha256: string | null): Promise<VersionRef | null>
   bundle(of: DraftOf): Promise<DraftBundle>
 }
@@ -91,7 +91,10 @@ export function createDrafts({ draftStore, store, uploads, supervisor, limits }:
     return { path, etag: entry.etag, bytes: content.length, content }
   }
 
-  /** The version in the draft's manifest, if the author has changed it; otherwise the one after the active version. */
+  /**
+   * Returns the version number to suggest: the one in the draft's manifest if the author has changed it, otherwise the
+   * one after the active version.
+   */
   async function proposedVersion(draft: Draft, entries: DraftEntries, now: VersionRef | null): Promise<string> {
     const content = entries.has(MANIFEST) ? await draftStore.content(draft.id, MANIFEST) : null
     const written = content === null ? null : versionIn(content)
@@ -139,7 +142,7 @@ export function createDrafts({ draftStore, store, uploads, supervisor, limits }:
   }
 }
 
-/** If another host has just erased the version, its number is unknown. */
+/** If another host has just erased the version, its version number is unknown. */
 function refOf(known: readonly VersionSummary[], sha256: string): VersionRef {
   return { sha256, version: known.find((one) => one.sha256 === sha256)?.version ?? '' }
 }

@@ -17,14 +17,11 @@ import type { FileFacts, VersionFiles } from './version-files.ts'
 export type EditedFile = FileFacts & { readonly path: string; readonly revision: number }
 
 /**
- * Changes the files of a draft. Each change contains the etag of the content that its sender has read, so that nobody
- * overwrites changes that someone else has saved.
+ * Changes the files of a draft. Each change contains the etag of the content that the author has read. So nobody can
+ * overwrite changes that someone else has saved.
  */
 export interface DraftEditor {
-  /**
-   * Writes a file. Writing the content that the file already has also succeeds, because the client may retry after a
-   * lost response.
-   */
+  /** Writes a file. Writing unchanged content also succeeds, because a client may retry after a lost response. */
   write(of: DraftOf, path: string, content: Uint8Array, expected: ExpectedFile): Promise<EditedFile>
   /** @returns the new revision */
   remove(of: DraftOf, path: string, expected: string): Promise<number>

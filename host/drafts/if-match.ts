@@ -2,12 +2,12 @@ import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { ExpectedFile } from './draft-files.ts'
 
-/** The request headers for changes to files, for the API description. */
+/** The request headers for file changes, as described in the API documentation. */
 export const IF_MATCH = { 'If-Match': 'the `etag` of the file that you read, in double quotes' } as const
 export const IF_NONE_MATCH = { 'If-None-Match': '`*` if the file does not exist yet' } as const
 
 /**
- * The etag of the content that the sender of a change has read (RFC 9110, section 13.1); null if they expect that the
+ * Returns the etag of the file's content when the author read it (RFC 9110, section 13.1); null if they expect that the
  * file doesn't exist.
  * @throws ERR_IF_MATCH_MISSING, ERR_BAD_REQUEST
  */

@@ -3,14 +3,14 @@ import { MANIFEST } from '../../runtime/bundle/layout.ts'
 import { checkManifest, type Manifest } from '../../runtime/bundle/manifest.ts'
 import { decodeUtf8, offsetOf, parseStrictJson } from '../../runtime/bundle/strict-json.ts'
 
-/** The manifest among the files; null if it is missing or has errors. */
+/** Returns the manifest in these files; null if it is missing or has errors. */
 export function manifestIn(files: ReadonlyMap<string, Uint8Array>): Manifest | null {
   const text = textOf(files.get(MANIFEST))
   const parsed = text === null ? null : parseStrictJson(text)
   return parsed === null || 'error' in parsed ? null : checkManifest(parsed.value, MANIFEST).manifest
 }
 
-/** The `version` in the text of a manifest, even if the manifest has errors. */
+/** Returns the `version` in a manifest's text, even if the manifest has errors. */
 export function versionIn(content: Uint8Array): string | null {
   const text = textOf(content)
   const version = text === null ? null : valuesIn(text)?.version
@@ -18,7 +18,7 @@ export function versionIn(content: Uint8Array): string | null {
 }
 
 /**
- * Writes the version into the text of a manifest and leaves everything else as the author wrote it.
+ * Replaces the version in a manifest's text, and leaves the rest as the author wrote it.
  * @returns null if the manifest can't be read or has no version
  */
 export function withVersion(content: Uint8Array, version: string): Uint8Array | null {

@@ -51,7 +51,7 @@ export async function publishDraft<Shown extends Pick<Uploaded, 'sha256'>>(
       })
       return changed.revision
     } catch (error) {
-      // Someone has discarded the draft. The version is active nevertheless.
+      // Someone has discarded the draft in the meantime. The version is still activated.
       if (error instanceof PlatformError && error.code === 'ERR_DRAFT_NOT_FOUND') return read.draft.revision
       throw error
     }
@@ -69,8 +69,8 @@ function savedSince(
     return content === undefined ? undefined : content === null ? null : contentEtag(content)
   }
   const drop = [...entries].flatMap(([path, { etag }]) => (etagBefore(path) === etag ? [path] : []))
-  // These files were reverted to the old base in the meantime. The published version is now the base, so their old
-  // content is a change.
+  // Someone reverted these files to the old base in the meantime. Compared with the new base, their content is a
+  // change.
   const reverted = draft.base === before.base ? [...changes.keys()].filter((path) => !entries.has(path)) : []
   return { drop, put: new Map(reverted.map((path) => [path, baseFiles.get(path) ?? null] as const)) }
 }
@@ -88,14 +88,14 @@ export type Conflict = {
 export type Rebased = {
   readonly isDone: boolean
   readonly draft: Draft
-  /** Files whose content was taken from the new base. */
+  /** Paths of the files whose content was taken from the new base. */
   readonly taken: readonly string[]
   readonly conflicts: readonly Conflict[]
 }
 
 /**
- * Makes another version the base of a draft. Files that changed on only one side are taken from that side. If a file
- * changed on both sides and `choices` doesn't contain it, nothing is changed.
+ * Makes another version the base of a draft. If a file changed on only one side, that side's content is used. If a file
+ * changed on both sides and isn't in `choices`, the draft stays unchanged.
  * @throws ERR_VERSION_NOT_FOUND
  */
 export async function rebaseDraft(

@@ -35,7 +35,7 @@ export type Tried = {
 
 /**
  * Runs a draft's scripts as `solhost test` does: on a separate host in a temporary folder, without grants, secrets,
- * users or a network. Its processes are stopped when the run ends.
+ * users or a network. The host is stopped after the run.
  * @throws ERR_SANDBOX_BUSY, ERR_MEMORY_FULL, ERR_BUNDLE_REFUSED if the draft has errors, ERR_DRAFT_NOT_FOUND,
  *   ERR_BODY_TOO_LARGE if a job's data exceeds JOB_DATA
  */
@@ -50,9 +50,9 @@ export type TryParts = {
   readonly home: string
 }
 
-/** How long a run waits for other runs to end, in ms. */
+/** How long a run waits for other runs to finish, in ms. */
 const PATIENCE = 5000
-/** How often the memory is measured, in ms. */
+/** Interval between two memory measurements, in ms. */
 const MEASURE = 50
 
 export function createTryDraft({ drafts, supervisor, limits, home }: TryParts): TryDraft {
@@ -128,14 +128,13 @@ async function runOn(stage: Stage, form: TryForm): Promise<Omit<Tried, 'revision
   const progress: Progress = { client: null }
   const ended = await endOf(() => run(stage, form, progress), progress)
   const { commands, log, milliseconds } = recorder.since(mark)
-  // Close the client only after its effects have been recorded. Closing it isn't part of the run that the author
-  // requested.
+  // Read the recorded effects before closing the client, because closing isn't part of the run.
   await progress.client?.close().catch(() => {})
   return { ...ended, would: wouldLines(commands), log, milliseconds, requests: stage.httpRequests() }
 }
 
 type Ended = Pick<Tried, 'outcome' | 'message' | 'position' | 'result'>
-/** Stores the open client, so that its state can be reported even if a script fails. */
+/** The client that the run has opened, so that its state can be shown even if a script fails. */
 type Progress = { client: OpenClient | null }
 
 async function endOf(work: () => Promise<Json>, progress: Progress): Promise<Ended> {
@@ -184,7 +183,7 @@ function withoutAbsent(given: object): object {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }
 
-/** Measures the memory of a stage's sandbox processes. */
+/** Measures the memory of the sandbox processes that run the draft. */
 function createMemoryWatch() {
   let largest = 0
   let timer: NodeJS.Timeout | undefined

@@ -4,7 +4,7 @@ import type { Json } from '../../runtime/plugin.ts'
 import { z } from '../../runtime/zod.ts'
 import { HttpAnswer, Opening, TestJobRun, TestRequest } from '../solution-tests/plugin.ts'
 
-/** Maximum number of events in one run, far more than anyone enters. A longer sequence belongs in a test. */
+/** Maximum number of events in one run. Nobody enters this many by hand. */
 const MOST_EVENTS = 20
 const MOST_ANSWERS = 50
 
@@ -60,7 +60,7 @@ export const TryForm = z
       token: TestRequest.shape.token,
       signed: TestRequest.shape.signed,
     }),
-    // A job has no user, and the locale is the solution's default.
+    // A job has no user. Its locale is the solution's default.
     z.strictObject({
       ...ANSWERS,
       run: z.literal('job'),

@@ -10,7 +10,7 @@ export type FileFacts = { readonly etag: string; readonly bytes: number }
 
 /** Reads the files of stored versions. */
 export interface VersionFiles {
-  /** Sizes and etags by path, sorted. @throws ERR_VERSION_NOT_FOUND */
+  /** Returns the sizes and etags of the files by path, sorted. @throws ERR_VERSION_NOT_FOUND */
   list(solution: string, sha256: string): Promise<ReadonlyMap<string, FileFacts>>
   /** @returns null if the version has no such file. @throws ERR_VERSION_NOT_FOUND */
   read(solution: string, sha256: string, path: string): Promise<Uint8Array | null>
@@ -18,7 +18,7 @@ export interface VersionFiles {
   readAll(solution: string, sha256: string): Promise<ReadonlyMap<string, Uint8Array>>
 }
 
-/** Maximum number of cached lists. They are small, and each request for a draft needs the list of its base. */
+/** Maximum number of cached file lists. Lists are small, and each request for a draft needs its base's list. */
 const CACHED_LISTS = 20
 
 export function createVersionFiles(

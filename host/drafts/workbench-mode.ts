@@ -9,7 +9,7 @@ import type { Settings } from '../config/settings.ts'
 export type WorkbenchMode = Settings['workbench']
 
 export interface WorkbenchModes {
-  /** The host's mode. It applies to all solutions that no control center manages. */
+  /** The workbench mode for all solutions that no control center manages. */
   readonly ofHost: WorkbenchMode
   of(solution: string): Promise<WorkbenchMode>
   /** @throws ERR_NOT_FOUND if there is no workbench */

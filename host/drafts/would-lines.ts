@@ -2,10 +2,10 @@ import type { QueuedRun } from '../../plugins/jobs/host.ts'
 import type { Json } from '../../runtime/plugin.ts'
 import type { Recorded } from '../solution-tests/recorder.ts'
 
-/** An effect that a script requested. `text` describes the effect on a host. */
+/** An effect that a script requested. `text` describes what it would do on a real host. */
 export type Would = { readonly command: string; readonly args: readonly Json[]; readonly text: string }
 
-/** Describes a command by its arguments. Commands that are not listed here are described by their name. */
+/** Describes commands by their arguments. Commands that aren't listed here are described by their name. */
 const TEXTS: Readonly<Record<string, (args: readonly Json[]) => string>> = {
   'security.login': ([username, , permissions]) => `sign in ${shown(username)} with ${listed(permissions)}`,
   'security.logout': () => 'sign the user out',
@@ -23,7 +23,9 @@ const TEXTS: Readonly<Record<string, (args: readonly Json[]) => string>> = {
   'jobs.enqueue': ([run]) => queued(run),
 }
 
-/** Maximum characters of a text. Longer ones are truncated; `args` always contains the complete arguments. */
+/**
+ * Maximum characters of a description. Longer ones are truncated, but `args` always contains the complete arguments.
+ */
 const LONGEST = 200
 
 export function wouldLines(commands: Recorded['commands']): Would[] {
@@ -38,7 +40,7 @@ function shown(value: Json | undefined): string {
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
 }
 
-/** Describes the command that queues a run. Its only argument is the whole run. */
+/** Describes the command that queues a job's run. */
 function queued(run: Json | undefined): string {
   const { job, data, after, at, tenant } = { ...(run as Partial<QueuedRun>) }
   return [

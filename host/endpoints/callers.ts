@@ -53,7 +53,7 @@ export type FindCaller = (
 export function createCallers(parts: CallerParts): FindCaller {
   const { db, sites, sessions, secrets, maintenance, solutionLog, now } = parts
   const isNews = createNews()
-  /** The cache is brief, so a deleted token stops working within a second on all hosts. */
+  /** Cached for at most 1 s, so a deleted token stops working on all hosts within that time. */
   const tokens = createBriefCache<ApiToken | null>((token) => parts.tokens.find(token), now)
   const secretValues = createBriefCache<string | null>((key) => {
     const [solution = '', name = ''] = key.split(' ')
@@ -97,7 +97,10 @@ export function createCallers(parts: CallerParts): FindCaller {
     return { way: 'signature', ...NOBODY }
   }
 
-  /** Whether no host has accepted this signature before. The signature is stored until it is too old to be accepted. */
+  /**
+   * Returns whether this is the first use of the signature on any host. The signature is stored until it is too old to
+   * be accepted.
+   */
   function isFirst(signed: string, time: number): Promise<boolean> {
     const expires_at = time + 2 * TOLERANCE
     return insertOnce(db, 'used_tokens', { id: storedHash(`endpoint ${signed}`), expires_at })

@@ -3,7 +3,7 @@ import type { InputSchema } from '../../runtime/bundle/endpoint-schema.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 
-/** A value that doesn't match its schema. `path` is, for example, `body.items.0.sku`. */
+/** A value that doesn't match its schema. `path` says where it is, for example `body.items.0.sku`. */
 export type InputFault = { readonly path: string; readonly message: string }
 
 /** Checks an endpoint's query and body with the schemas of its manifest. */
@@ -13,7 +13,7 @@ export type InputCheck = (query: unknown, body: unknown) => void
 const MOST_FAULTS = 20
 const LONGEST_TEXT = 300
 
-/** @returns a function that throws ERR_REQUEST_INVALID, whose details list the refused values */
+/** @returns a function that throws ERR_REQUEST_INVALID, with the rejected values in the details */
 export function createInputCheck({ declaration }: Endpoint): InputCheck {
   const query = declaration.query === null ? null : zodOf(declaration.query)
   const body = declaration.body === null ? null : zodOf(declaration.body)
@@ -27,7 +27,7 @@ export function createInputCheck({ declaration }: Endpoint): InputCheck {
   }
 }
 
-/** Exported for a test of each supported schema keyword, because zod may ignore keywords that it doesn't support. */
+/** Exported so that a test can check each schema keyword, because zod may ignore keywords that it doesn't support. */
 export function zodOf(schema: InputSchema): z.ZodType {
   return z.fromJSONSchema(strictSchema(schema) as Parameters<typeof z.fromJSONSchema>[0])
 }

@@ -2,7 +2,7 @@ import type { Context } from 'koa'
 import type { MatchedEndpoint } from '../../base/bundles/endpoint-table.ts'
 import type { EndpointMethod } from '../../runtime/bundle/endpoint-schema.ts'
 
-/** The endpoints at a path, by method. */
+/** A path's endpoints by method. */
 export type Matched = ReadonlyMap<EndpointMethod, MatchedEndpoint>
 
 /** Headers that cross-origin requests may send, in addition to the CORS-safelisted request headers. */
@@ -11,7 +11,7 @@ const MOST_HEADERS = 50
 /** How long browsers cache a preflight, in seconds. */
 const MAX_AGE = 600
 
-/** Responds to OPTIONS: a preflight, or the list of methods. */
+/** Responds to an OPTIONS request: a CORS preflight, or a request for the supported methods. */
 export function answerOptions(ctx: Context, matched: Matched): void {
   ctx.status = 204
   ctx.set('Allow', allowedMethods(matched))
@@ -53,7 +53,7 @@ export function allowedMethods(matched: Matched): string {
   return [...(matched.has('GET') ? ['HEAD'] : []), ...methods, 'OPTIONS'].join(', ')
 }
 
-/** Treats HEAD as GET without a body. */
+/** HEAD requests are handled by the endpoint for GET. */
 export function methodOf(method: string): string {
   return method === 'HEAD' ? 'GET' : method
 }

@@ -31,7 +31,7 @@ const PROBLEM = {
   },
 }
 
-/** The OpenAPI 3.1 document of a solution's endpoints. */
+/** Returns the OpenAPI 3.1 document for a solution's endpoints. */
 export function describeEndpoints(solution: Described): object {
   const { name, title, version } = solution.manifest
   const endpoints = endpointsOf(solution)

@@ -30,9 +30,9 @@ import { sendAnswer, sendFailure } from './send-answer.ts'
 export type EndpointParts = CallerParts & RunEndpointParts & { readonly limits: Limits; readonly network: NetworkLimit }
 
 /**
- * Handles a request below a solution's `api/`. It checks, in this order, the path and method, limits, caller,
- * permission, query and body. Then it runs the script. All input is bounded and checked before a sandbox process
- * receives it.
+ * Handles a request below a solution's `api/`. Checks the path and method, limits, caller, permission, query and body,
+ * in this order. Then it runs the script. All input is limited in size and checked before a sandbox process receives
+ * it.
  */
 export type AnswerEndpoint = (ctx: Context, needSolution: () => Promise<ActiveSolution>) => Promise<void>
 
@@ -91,7 +91,7 @@ export function createEndpoints(parts: EndpointParts): AnswerEndpoint {
     if (endpoint.declaration.authentication.includes('none')) {
       isCounted()
       await network.admit(stateOf(ctx).client.address)
-      // Don't run the function if the client closed its connection while the request was waiting.
+      // Skip the function if the client disconnected while the request was waiting.
       if (ctx.res.destroyed) return
     }
     let raw: Promise<RawBody> | null = null

@@ -19,7 +19,7 @@ export type ListedEndpoint = {
   readonly method: EndpointMethod
   readonly path: string
   readonly function: string
-  /** Null for the solution itself. */
+  /** The module that declares the endpoint; null for the solution itself. */
   readonly module: string | null
   readonly authentication: readonly Authentication[]
   readonly permission: string | null
@@ -37,8 +37,8 @@ export type ListEndpointsParts = {
 }
 
 /**
- * Lists the endpoints of a solution's active version. `retryAt` is the time in epoch ms when paused scripts may run
- * again; null if they are not paused.
+ * Lists the endpoints of a solution's active version. `retryAt` is when paused scripts may run again, in epoch ms; null
+ * if they aren't paused.
  */
 export async function listEndpoints(
   name: string,

@@ -2,20 +2,18 @@ import { networkOf } from '../../base/http/network.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 
-/** Limits how many requests to endpoints one network sends to this host. */
+/** Limits how many endpoint requests a network can send to this host. */
 export interface NetworkLimit {
   /** @throws ERR_THROTTLED if the address's network has sent more than `REQUESTS_NETWORK` requests in this minute */
   count(address: string): void
   /**
    * Counts a request, and waits until it may start. A tenth of `REQUESTS_NETWORK` starts immediately. The others start
-   * at a constant rate that spreads the whole limit over 6 s. Otherwise, the first requests of a flood would all run
-   * together and delay sign-ins.
+   * at a constant rate, at which the whole limit takes 6 s. Otherwise, the first requests of a flood would run at the
+   * same time and delay sign-ins.
    * @throws ERR_THROTTLED like `count`
    */
   admit(address: string): Promise<void>
-  /**
-   * Returns the error that `count` would throw, but counts nothing. Returns null if the network may send more requests.
-   */
+  /** Returns the error that `count` would throw, or null if it would throw none. Counts no request. */
   refusal(address: string): PlatformError | null
   /**
    * Runs `read` unless the network is already sending `MOST_BODIES` bodies.
@@ -26,16 +24,16 @@ export interface NetworkLimit {
 
 /** The window in which requests are counted, in ms. */
 const WINDOW = 60_000
-/** Maximum number of networks with their own counter. All further networks share one counter. */
+/** Maximum number of networks with a separate counter. All further networks share one. */
 const MOST_NETWORKS = 100_000
 /** Maximum number of bodies that one network may send at the same time. They are read before the caller is known. */
 const MOST_BODIES = 64
-/** Time in ms over which a network's requests are spread if it uses its whole limit. */
+/** Time in ms over which requests are spread if a network uses its whole limit. */
 const SPREAD = 6000
 /** The fraction of a network's limit that may start immediately. */
 const IMMEDIATE = 0.1
 
-/** `due`: the start time of the network's next request, ignoring the requests that may start immediately. */
+/** `due` is when the network's next request may start, not counting the requests that may start immediately. */
 type Sent = { count: number; due: number }
 
 /** @param now the clock, in ms */
@@ -47,8 +45,8 @@ export function createNetworkLimit(
   const bodies = new Map<string, number>()
   let endsAt = 0
   /**
-   * The last error, which is reused during a flood. Creating an error, mostly its stack, takes a tenth of the time that
-   * a request takes.
+   * The last error. It is reused during a flood, because creating an error with its stack takes a tenth of a request's
+   * time.
    */
   let last: { readonly retryAfter: number; readonly error: PlatformError } | null = null
 

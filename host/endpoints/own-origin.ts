@@ -2,8 +2,8 @@ import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
 
 /**
- * Requests with a session must come from a page of the solution's own origin. The exception is a GET that a browser
- * sends because the user opened the URL, such as a download.
+ * Requests with a session must come from a page of the solution's own origin. The exception is a GET request for a URL
+ * that the user opened, such as a download.
  * @param origin the solution's origin
  * @throws ERR_FOREIGN_ORIGIN
  */

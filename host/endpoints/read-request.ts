@@ -10,12 +10,12 @@ import type { NetworkLimit } from './network-limit.ts'
 
 type BodyKind = 'json' | 'form' | 'text'
 
-/** The bytes of a body, and how to interpret them; null if the request has none. */
+/** A request body's bytes, and how to interpret them; null if the request has no body. */
 export type RawBody = { readonly kind: BodyKind; readonly bytes: Buffer } | null
 
 /** How long a body may take to arrive, in ms. */
 const BODY_TIME = 10_000
-/** Maximum values in a JSON body: in the sandbox, each takes far more memory than its text. */
+/** Maximum number of values in a JSON body. In the sandbox, a value uses far more memory than its text. */
 const MOST_VALUES = 100_000
 
 /** @throws ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE, ERR_BODY_SLOW, ERR_THROTTLED */
@@ -42,8 +42,8 @@ export function queryOf(ctx: Context): Json {
 }
 
 /**
- * Headers that scripts don't receive. Some are meant only for the platform and proxies. Others contain credentials, and
- * anyone who has these can act as the caller.
+ * Headers that scripts don't receive. Some are meant only for the platform and proxies. Others contain credentials,
+ * with which a script could act as the caller.
  */
 const HIDDEN = /^(?::|(?:authorization|cookie|forwarded)$|proxy-|x-forwarded-)/
 
@@ -55,7 +55,10 @@ export function headersOf({ headers }: IncomingMessage): Json {
   return recordOf(shown)
 }
 
-/** Whether the request has a body. An HTTP/2 request can have a body without either of the two headers. */
+/**
+ * Whether the request has a body. An HTTP/2 request can have a body without the headers Transfer-Encoding and
+ * Content-Length.
+ */
 function hasBody({ req }: Context): boolean {
   const { 'transfer-encoding': encoding, 'content-length': length } = req.headers
   if (encoding !== undefined || (length !== undefined && length !== '0')) return true
@@ -115,7 +118,7 @@ function jsonOf(text: string): Json {
   return value
 }
 
-/** Recursion is safe here, because the parser limits the depth. */
+/** Recursion is safe here, because the parser has already limited the depth. */
 function countValues(value: Json): number {
   if (typeof value !== 'object' || value === null) return 1
   let count = 1

@@ -48,8 +48,7 @@ export function createRunEndpoint({ limits, runEntry, supervisor, solutionLog }:
       return readEndpointAnswer(result, limits.ANSWER_SIZE)
     } catch (error) {
       const failed = failureOf(error)
-      // The binding should have rejected this response, so the guest may have bypassed it. Don't reuse the guest's
-      // process.
+      // The guest's own code rejects such responses, so a script may have bypassed it. Don't reuse the process.
       if (failed.code === 'script_error') supervisor.retire(solution.loadable.key)
       solutionLog.write(solution.name, { ...failureLine(failed), correlationId: caller.correlationId })
       return failed

@@ -4,7 +4,7 @@ import type { EndpointAnswer } from '../../plugins/http/answer.ts'
 import type { Failed } from '../../runtime/outcome.ts'
 import { retryAfter } from '../http/retry-after.ts'
 
-/** @param isPublic whether the script may let caches store the response */
+/** @param isPublic whether the script may allow caches to store the response */
 export function sendAnswer(ctx: Context, { status, headers, body }: EndpointAnswer, isPublic: boolean): void {
   for (const [name, value] of headers) {
     if (name !== 'cache-control' || isPublic) ctx.set(name, value)
@@ -20,7 +20,7 @@ export function sendAnswer(ctx: Context, { status, headers, body }: EndpointAnsw
   ctx.status = status
 }
 
-/** Sends problem details without the script's message, which may quote data that callers must not see. */
+/** Sends problem details without the script's error message, which may contain data that callers must not see. */
 export function sendFailure(ctx: Context, failure: Failed): void {
   const { code } = failure
   const status = code === 'script_timeout' ? 504 : code === 'sandbox_busy' ? 503 : 500

@@ -8,13 +8,13 @@ export type SignatureScheme = (typeof SIGNATURE_SCHEMES)[number]
 export type SignatureHeaders = {
   /** The text that precedes the body in the signed content. */
   readonly prefix: string
-  /** The HMACs in the header. The signature is valid if one of them is correct. */
+  /** The HMACs in the header. The signature is valid if any of them matches. */
   readonly macs: readonly Buffer[]
   /** The signature's time in epoch ms; null if the scheme has none. */
   readonly time: number | null
 }
 
-/** Maximum signatures in one request: senders use two while they replace a secret. */
+/** Maximum number of signatures in a request. Senders send two while they replace a secret. */
 const MOST_MACS = 10
 /** Maximum difference between the signature's time and the host's clock, in ms. */
 export const TOLERANCE = 5 * 60_000
@@ -65,7 +65,7 @@ export function readSignature(
 
 /**
  * Compares in constant time.
- * @returns the HMAC in hexadecimal; null if none of the signatures is correct
+ * @returns the HMAC in hexadecimal; null if no signature matches it
  */
 export function verifySignature(
   scheme: SignatureScheme,

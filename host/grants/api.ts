@@ -19,8 +19,7 @@ export type GrantApiParts = {
 }
 
 const GRANTABLE = z.enum(['alpha', 'beta', 'gamma'])
-// Excludes characters that have a special meaning in a connection string, or that database servers compare in different
-// ways.
+// Excludes characters that are special in connection strings, or that database servers compare in different ways.
 const ServerDatabase = z.string().regex(/^[A-Za-z0-9_$]([A-Za-z0-9_$. -]{0,126}[A-Za-z0-9_$.-])?$/, {
   error:
     'must be 1 to 128 letters, digits, spaces and "_$.-", must start with a letter, a digit, "_" or "$", and must not end with a space',
@@ -105,8 +104,7 @@ export function grantRoutes(parts: GrantApiParts): AdminRoute[] {
       {
         summary:
           'Replace a solution’s grants. A database that is sent without a password keeps its stored password if its server and username are unchanged',
-        // Tokens need the scope `admin`: a tool that uploads a solution for its author must not be able to grant
-        // anything to the solution.
+        // Tokens need the scope `admin`. A tool that only uploads a solution must not be able to grant anything to it.
         right: null,
         act: 'solution-grants',
         names: namedSolution,
@@ -125,7 +123,7 @@ export function grantRoutes(parts: GrantApiParts): AdminRoute[] {
   ]
 }
 
-/** Converts the form to grants. The object has no prototype. */
+/** Converts the form to grants. Their `databases` object has no prototype. */
 function databasesOf(form: ReturnType<typeof GrantsForm.parse>['databases']): Record<string, DatabaseGrant> {
   const databases = Object.create(null) as Record<string, DatabaseGrant>
   for (const [name, { server, database, username, password }] of Object.entries(form)) {

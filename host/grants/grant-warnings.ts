@@ -2,10 +2,10 @@ import type { Manifest } from '../../runtime/bundle/manifest.ts'
 import type { Settings } from '../config/settings.ts'
 import type { DatabaseGrant, Grants } from './grants.ts'
 
-/** A database as specified in a grant: the server, and the name of the database on it. */
+/** A database on one of the database servers. */
 export type DatabasePlace = { readonly server: 'embedded' | DatabaseGrant['server']; readonly database: string }
 
-/** The platform's own database and its account there; `embedded` has no account. */
+/** The platform's own database and the account that the platform uses there. `embedded` has no account. */
 export type PlatformPlace = DatabasePlace & { readonly username: string }
 
 export function platformPlaceOf({
@@ -36,8 +36,8 @@ export function requestsOf(manifests: readonly Asked[]): Asked {
 /**
  * Returns why a grant must be rejected, or null. A grant is rejected if it opens the platform's own database. It is
  * also rejected if it uses the platform's account on that server, because this account can change users, grants and all
- * other rows. Names are compared case-insensitively, as some servers do. If this rejects too much, the operator only
- * has to choose another name. If it accepted too much, all accounts would be exposed.
+ * other rows. Names are compared case-insensitively, as some servers do. Rejecting too much is harmless, because the
+ * operator can choose another name. Accepting too much would expose all accounts.
  */
 export function refusalOf({ server, database, username }: GrantedPlace, platform: PlatformPlace): string | null {
   if (server !== platform.server) return null
@@ -57,8 +57,8 @@ function isSameName(one: string, other: string): boolean {
 }
 
 /**
- * Warnings for the operator. The grants apply anyway, except those with `refused`: an earlier release accepted them,
- * but they must be rejected.
+ * Returns warnings for the operator. Grants with a warning still apply, except those with `refused`. Earlier releases
+ * accepted these.
  */
 export function warnOfGrants(
   grants: Pick<Grants, 'http'> & {

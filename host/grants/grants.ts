@@ -11,15 +11,15 @@ export type DatabaseGrant = {
   readonly database: string
   /** If absent, the account in `DB_{server}_USERNAME` and `_PASSWORD` is used. */
   readonly username?: string
-  /** Only with a username. If absent, the account has no password. */
+  /** The password of `username`. If absent, that account has no password. */
   readonly password?: string
 }
 
 /** The resources that the operator has granted to a solution. Its scripts can't access anything else. */
 export type Grants = {
-  /** Keyed by the name that scripts use. The object has no prototype, so that any name can be looked up. */
+  /** Keyed by the name that scripts use. The object has no prototype, so that any name can be looked up safely. */
   readonly databases: Readonly<Record<string, DatabaseGrant>>
-  /** Hosts in the form of `readGrantedHost`: `api.example.org` or `10.0.0.7:8443`. */
+  /** Hosts that scripts may send requests to, such as `readGrantedHost` or `api.example.org`. See `readGrantedHost`. */
   readonly http: readonly string[]
   /** Whether the solution's scripts may use the users table. */
   readonly users: boolean
@@ -38,7 +38,7 @@ export interface GrantStore {
   get(solution: string): Promise<Grants>
   show(solution: string): Promise<ShownGrants>
   /**
-   * Stores grants. A database without a password keeps the stored password if its server and username are unchanged.
+   * Stores grants. A database without a password keeps its stored password if the server and username are unchanged.
    */
   put(solution: string, wanted: Grants): Promise<ShownGrants>
 }

@@ -49,8 +49,8 @@ export function addSolutionAccessPages(
 }
 
 /**
- * Databases by name, requested ones first. `needsGrant` is false for the solution's own database in this host.
- * `needsAccount` is true for databases on the platform's own server, where a grant needs its own account.
+ * Returns the databases by name, requested ones first. `needsGrant` is false for the solution's own database in this
+ * host. `needsAccount` is true for databases on the platform's server, where a grant needs a separate account.
  */
 function databaseRows(asked: Asked, granted: ShownGrants, platform: PlatformPlace) {
   const names = new Set([...Object.keys(asked.databases), ...Object.keys(granted.databases)])

@@ -1,7 +1,7 @@
 import type { Finding } from './finding.ts'
 import type { HealthReport } from './health-report.ts'
 
-/** Findings about the host's certificate, as text keys. */
+/** Returns the findings about the host's certificate. */
 export function certificateFindings(certificate: HealthReport['certificate']): Finding[] {
   if (certificate === null) return []
   const { problem, validFrom, validTo, refused } = certificate

@@ -1,7 +1,7 @@
 import type { CloudState } from '../cloud/managed/cloud-state.ts'
 import type { Finding } from './finding.ts'
 
-/** Findings about the control center connection, as text keys. If `cloud` is null, there is no control center. */
+/** Returns the findings about the control center connection. If `cloud` is null, there is no control center. */
 export function cloudFindings(cloud: CloudState | null): Finding[] {
   if (cloud === null) return []
   const { state, refused, failed } = cloud

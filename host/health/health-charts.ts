@@ -8,8 +8,7 @@ const MINUTE = 60_000
 export type Span = 'hour' | 'day'
 
 /**
- * `range` selects the data that the health report contains. For a day, each point combines five minutes, to keep the
- * page small.
+ * `range` selects the data in the health report. For a day, each point combines five minutes, to keep the page small.
  */
 const SPANS = {
   hour: { range: 'recent', points: 360, group: 1, signInGroup: 6 },
@@ -22,7 +21,10 @@ export function rangeOf(span: Span): HealthReport['series']['range'] {
 
 export type HealthChart = Chart & { readonly key: string; readonly unit: ChartData['unit'] }
 
-/** Charts of host activity and sign-ins over an hour or a day. `key` and the names of the lines are text keys. */
+/**
+ * Returns charts of host activity and sign-ins over an hour or a day. `key` and the names of the lines are keys of
+ * translated texts.
+ */
 export function healthCharts({ series, signIns }: Pick<HealthReport, 'series' | 'signIns'>, span: Span): HealthChart[] {
   const { points: count, group, signInGroup } = SPANS[span]
   const { step } = series
@@ -51,7 +53,10 @@ export function healthCharts({ series, signIns }: Pick<HealthReport, 'series' | 
   ]
 }
 
-/** Number of steps until the next full minute. Labels have no seconds, so the axis starts and ends on full minutes. */
+/**
+ * Returns the number of steps until the next full minute. Axis labels have no seconds, so the axis starts and ends on
+ * full minutes.
+ */
 function untilMinute({ points, step }: HealthReport['series']): number {
   const end = (points.at(-1)?.at ?? 0) + step
   return Math.ceil(((MINUTE - (end % MINUTE)) % MINUTE) / step)

@@ -6,7 +6,7 @@ import { allFindings } from './pages.ts'
 const MOST_FINDINGS = 20
 const LONGEST = 500
 
-/** The findings on the health page as English text, for the control center. */
+/** Returns the health page's findings as English text, for the control center. */
 export function healthInWords(report: HealthReport, isInMaintenance: boolean): Pick<Report, 'health' | 'findings'> {
   const findings = allFindings(report, isInMaintenance)
   const isBad = !report.database.ok || (report.quarantined ?? []).length > 0

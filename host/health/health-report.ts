@@ -23,18 +23,18 @@ export type HealthReport = {
   readonly version: string
   readonly node: string
   readonly database: { readonly kind: KindName; readonly ok: boolean; readonly latency: number | null }
-  /** In epoch ms, see `CertificateState`; null if TLS is off. */
+  /** The state of the host's certificate; null if TLS is off. */
   readonly certificate: ReturnType<HostCertificate['state']> | null
   /** State of the export to the collector, by signal; empty if nothing is exported. */
   readonly telemetry: readonly SenderState[]
-  /** In bytes; `used` includes the memory of database processes. */
+  /** In bytes. `used` also includes the memory of database processes. */
   readonly memory: { readonly host: number; readonly processes: number } & MemoryState
   /** Number of clients open on this host. */
   readonly clients: number
   readonly processes: readonly SeenProcess[]
   /** Solutions whose scripts are paused; null if the database did not respond. */
   readonly quarantined: readonly { readonly solution: string; readonly retryAt: number }[] | null
-  /** The latest problems with PLATFORM_CLOUD sign-ins or their login page on this host. */
+  /** The latest problems on this host with PLATFORM_CLOUD sign-ins or their login pages. */
   readonly cloudLogins: readonly { readonly solution: string; readonly problem: CloudLoginProblem }[]
   /** State of the control center connection; null if there is no control center. */
   readonly cloud: CloudState | null
@@ -82,7 +82,10 @@ export function createHealth(parts: HealthParts, now: () => number = Date.now): 
     })
   }
 
-  /** The problems with PLATFORM_CLOUD sign-ins, without solutions that were removed or now use another sign-in mode. */
+  /**
+   * Returns the problems with PLATFORM_CLOUD sign-ins. Omits solutions that were removed or now use another sign-in
+   * mode.
+   */
   async function cloudLogins(): Promise<HealthReport['cloudLogins']> {
     const found = parts.cloudLoginProblems?.() ?? []
     if (found.length === 0) return []
@@ -127,7 +130,7 @@ export function createHealth(parts: HealthParts, now: () => number = Date.now): 
 
 const SIGN_INS = ['sign-in', 'remembered-sign-in'] as const
 
-/** In ms, to one decimal place; null if there was no response in time. */
+/** Measures the database's response time in ms, to one decimal place. Returns null after a timeout. */
 async function latencyOf(db: HostDatabase): Promise<number | null> {
   const begun = performance.now()
   const asked = db.selectFrom('platform').select('key').where('key', '=', 'examples').executeTakeFirst()
@@ -135,7 +138,7 @@ async function latencyOf(db: HostDatabase): Promise<number | null> {
   return answer === null ? null : Math.round((performance.now() - begun) * 10) / 10
 }
 
-/** Returns null if the query fails or times out, so that the rest of the report is still sent. */
+/** Runs a query. Returns null if it fails or times out, so that the rest of the report is still sent. */
 async function orNull<T>(answer: Promise<T>): Promise<T | null> {
   try {
     return await answeredWithin(PATIENCE, answer)

@@ -41,7 +41,7 @@ async function modelOf(ctx: Context, { health, maintenance }: HealthPageParts) {
   }
 }
 
-/** All findings, most urgent first. */
+/** Returns all findings, most urgent first. */
 export function allFindings(report: HealthReport, isInMaintenance: boolean): Finding[] {
   return [
     ...findingsOf(report, isInMaintenance),
@@ -52,7 +52,7 @@ export function allFindings(report: HealthReport, isInMaintenance: boolean): Fin
   ]
 }
 
-/** How long the page reports that data was dropped, in ms. */
+/** How long the page shows that data was dropped, in ms. */
 const DROPS_SHOWN = 60 * 60_000
 
 /**
@@ -83,7 +83,7 @@ function cloudLoginFindings(problems: HealthReport['cloudLogins']): Finding[] {
   })
 }
 
-/** Findings as text keys; empty if there are no problems. */
+/** Returns the findings about the database, maintenance mode, paused solutions and memory. */
 export function findingsOf(
   { database, quarantined, memory }: Pick<HealthReport, 'database' | 'quarantined' | 'memory'>,
   isInMaintenance: boolean,

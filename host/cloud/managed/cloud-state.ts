@@ -5,7 +5,7 @@ import type { KeptState } from './kept-state.ts'
 
 /** A Satellite's connection to its control center, for the health page. Times are epoch ms. */
 export type CloudState = {
-  /** `barred`: the control center rejects the token, or there is no control center at that URL. */
+  /** `barred` means that the control center rejects the token, or that the URL has no control center. */
   readonly state: 'connecting' | 'connected' | 'away' | 'barred'
   /** When `state` last changed. */
   readonly since: number
@@ -20,18 +20,21 @@ export type CloudState = {
 /** The result of a request if the control center is unreachable or rejects the token. */
 export type NoAnswer = Exclude<CloudAnswer, { kind: 'answer' | 'too-large' }>
 
-/** Tracks the state, and logs each change once. The methods that set it return whether it changed. */
+/**
+ * Tracks the state of the connection, and logs each change once. The methods that set the state return whether it
+ * changed.
+ */
 export interface CloudStates {
   now(): CloudState
   answers(): boolean
   gone(answer: NoAnswer): boolean
-  /** @param why null if the last statement was accepted */
+  /** @param why why the last statement was rejected; null if it was accepted */
   refused(why: string | null): boolean
-  /** @param last the stored state, which has changed if its sequence number is different */
+  /** @param last the stored state */
   tried(last: KeptState | null): boolean
 }
 
-/** @param controlCenter its host name, for the log */
+/** @param controlCenter the control center's host name, for the log */
 export function createCloudStates(controlCenter: string, log: Pick<Logger, 'info' | 'warn' | 'error'>): CloudStates {
   let now: CloudState = {
     state: 'connecting',

@@ -14,7 +14,7 @@ export interface InForce {
   /** The last accepted state; null if there is none for the current token and `key`. */
   last(key: string): Promise<KeptState | null>
   /**
-   * Stores a statement as the desired state of all nodes. It survives restarts.
+   * Stores a statement as the desired state of all nodes. The statement survives restarts.
    * @throws StatementRefused
    */
   take(text: string, key: string): Promise<void>
@@ -40,7 +40,7 @@ export type InForceParts = Omit<ApplyParts, 'host'> & {
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
 }
 
-/** How long to wait before checking again if another node is applying the state, in ms. */
+/** While another node is applying the state, this node checks again at this interval, in ms. */
 const OTHER_NODE_WAIT = 1000
 
 type Needs = InForceParts & {
@@ -63,11 +63,11 @@ export function createInForce(needs: Needs): InForce {
     const { state, hash } = statement
     const isNew = checkSuccession(statement, environment, await kept.taken(state.environment))
     const before = await kept.get()
-    // A database restored from a backup has an older state, but this node's file still has the newest number. In that
-    // case, store the statement again.
+    // A restored backup of the database contains an older state, but this node's file still has the newest number. In
+    // that case, store the statement again.
     const isKept = before?.state.environment === state.environment && before.state.number === state.number
     if (!isNew && isKept && before.token === token && before.key === key) return
-    // Store the sequence number first. An older statement is then never accepted, even if this process ends here.
+    // Store the sequence number first. Then no older statement is accepted, even if the process crashes at this point.
     await kept.putTaken(state.environment, { number: state.number, hash })
     const isSame = before?.state.environment === state.environment
     const [done, settings] = isSame ? [before.done, before.settings] : [null, {}]
@@ -75,8 +75,8 @@ export function createInForce(needs: Needs): InForce {
   }
 
   /**
-   * Every node also stores the number in its own file outside the database, even if another node accepted the
-   * statement.
+   * Stores the sequence number in this node's file outside the database. Every node does this, even if another node
+   * accepted the statement.
    */
   async function note(last: KeptState | null): Promise<void> {
     if (last === null || last.state.number === noted) return
@@ -136,7 +136,7 @@ export function createInForce(needs: Needs): InForce {
       }
       let outcome: number | null = null
       const isMine = await lease.hold(async () => {
-        // Another node may have finished in the meantime.
+        // Another node may have applied the state in the meantime.
         const now = await kept.get()
         if (now !== null && !isFinished(now)) outcome = await apply(now)
       })

@@ -9,7 +9,8 @@ import type { TakenFile } from './taken-file.ts'
 const KeptState = z.object({
   environment: z.uuid(),
   /**
-   * `token`: `storedHash` of the token that was in use when the statement was accepted. `key`: the key that signed it.
+   * `token` is the `storedHash` of the token that was in use when the statement was accepted. `key` is the key that
+   * signed the statement.
    */
   token: z.string(),
   key: z.string(),
@@ -31,28 +32,25 @@ const KeptState = z.object({
 export type KeptState = z.infer<typeof KeptState>
 
 /**
- * Stores the control center's state in the platform's database. Therefore, it applies on all nodes, and also after a
- * restart while the control center is unreachable.
+ * Stores the desired state in the platform's database. So the state applies on all nodes, even after a restart while
+ * the control center is unreachable.
  */
 export interface KeptStates {
-  /**
-   * @returns null if no statement was ever accepted, or the stored one is unreadable. An unreadable statement doesn't
-   *   change what `taken` returns
-   */
+  /** @returns null if no statement was ever accepted, or the stored one is unreadable. `taken` doesn't depend on it */
   get(): Promise<KeptState | null>
   /** Like `get`, but cached for at most 1 s. Changes on this node apply immediately. */
   getBriefly(): Promise<KeptState | null>
   put(state: KeptState): Promise<void>
   /**
    * The highest sequence number that was accepted for an environment. It is stored in the database and in this node's
-   * file. If they differ, the higher number is returned, and the file is updated if its number is lower. The number is
-   * never deleted. So a Satellite that moves to another environment and back still rejects old statements.
+   * file. If they differ, the higher number applies, and a lower number in the file is updated. Numbers are never
+   * deleted. So a Satellite that moves to another environment and back still rejects old statements.
    */
   taken(environment: string): Promise<Taken | null>
   putTaken(environment: string, taken: Taken): Promise<void>
-  /** The key stored on the first connection; null before that. */
+  /** The control center's key, which is stored on the first connection; null before that. */
   key(): Promise<string | null>
-  /** @returns the stored key, which differs from the given one if another node stored its key first */
+  /** @returns the stored key; it is a different key if another node stored one first */
   keepKey(key: string): Promise<string>
 }
 

@@ -12,7 +12,7 @@ export interface Lease {
 }
 
 const KEY = 'cloud_lease'
-/** How long a lease lasts, in ms. After this time, another node can take the lease of a node that crashed. */
+/** Lifetime of a lease, in ms. If a node crashes, another node can take the lease after this time. */
 const LENGTH = 30_000
 const RENEW_EVERY = 10_000
 
@@ -48,8 +48,8 @@ export function createLease(db: HostDatabase, node: string, now: () => number = 
         const next = valueNow()
         if (await replace(value, next)) value = next
       }
-      // If the database is unreachable for `LENGTH` ms, another node may also start the work. That is safe, because
-      // both do the same.
+      // If this node can't reach the database for `LENGTH` ms, another node may also start the work. That is safe,
+      // because the work has the same result on both.
       const stopRenewing = repeat(RENEW_EVERY, renew, () => {})
       try {
         await work()

@@ -1,13 +1,13 @@
 import type { WrittenOAuthSettings } from '../../oauth/oauth-settings.ts'
 import type { KeptStates } from './kept-state.ts'
 
-/** The settings from the control center, which are the same on every node. Empty on a host without a control center. */
+/** The settings from the control center. They are the same on every node. A host without a control center has none. */
 export interface ManagedSettings {
   /** The solution that `GET /` shows; null for the list of solutions. */
   defaultSolution(): Promise<string | null>
   /** Whether the control center decides which version of the solution is active. */
   manages(solution: string): Promise<boolean>
-  /** @returns null if there are none */
+  /** @returns the solution's OAuth settings; null if the control center sets none */
   oauthOf(solution: string): Promise<WrittenOAuthSettings | null>
 }
 

@@ -33,13 +33,13 @@ export type ManagedParts = InForceParts &
     readonly db: HostDatabase
     readonly store: Pick<SolutionStore, 'get' | 'hasVersion' | 'list'>
     readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
-    /** Returns a number from 0 to 1. */
+    /** Returns a random number from 0 to 1. */
     readonly random?: () => number
   }
 
 /** Minimum interval between polls in ms, whatever the control center responds. */
 const SHORTEST_ROUND = 1000
-/** Maximum size of the statement and the JSON around it, in bytes. */
+/** Maximum size of a response with a statement, in bytes. */
 const MOST_ANSWER = LONGEST_STATEMENT + 1024
 const STOP_PATIENCE = 1000
 
@@ -74,7 +74,7 @@ export function createManaged(parts: ManagedParts): Managed {
     const key = await knownKey(parts, signal)
     if (typeof key !== 'string') return gone(key)
     const after = (await inForce.last(key))?.state.number ?? 0
-    // If the last statement is not applied yet, don't use long polling, because it would delay the retry.
+    // Don't use long polling until the last statement is applied, because it would delay the retry.
     const wait = states.now().state === 'connected' && unfinished === null ? LONGEST_WAIT : 0
     const path = `desired?after=${after}&wait=${wait}`
     const timeout = wait * 1000 + ANSWER_TIME
@@ -115,7 +115,7 @@ export function createManaged(parts: ManagedParts): Managed {
     return answer.kind === 'barred' ? pauses.barred() : Math.max(answer.wait ?? 0, pauses.next())
   }
 
-  /** Returns early if the host stops. */
+  /** Waits. Returns early if the host stops. */
   async function sleep(milliseconds: number): Promise<void> {
     if (milliseconds <= 0 || signal.aborted) return
     const { promise, resolve } = Promise.withResolvers<void>()

@@ -1,8 +1,11 @@
-/** How long to wait after a failure, in ms. Random jitter prevents Satellites from retrying all at the same time. */
+/**
+ * How long to wait after a failed request to the control center, in ms. Random jitter keeps Satellites from retrying at
+ * the same time.
+ */
 export interface Pauses {
-  /** Exponential backoff up to a minute, reset by `reset`. */
+  /** Exponential backoff of up to a minute. `reset` restarts it. */
   next(): number
-  /** For failures that only the operator can fix. */
+  /** The wait after a failure that only the operator can fix. */
   barred(): number
   reset(): void
 }

@@ -9,7 +9,7 @@ import type { KeptStates } from './kept-state.ts'
 export interface Reports {
   /**
    * Sends a report in the background. Reports are sent sequentially, so that a delayed one can't replace a later one.
-   * If a report does not arrive, it is sent again later.
+   * Failed reports are sent again later.
    */
   send(): void
   isDue(): boolean
@@ -103,7 +103,7 @@ function reasonOf(reason: string | null): Pick<Report, 'reason'> {
 
 /**
  * Maximum characters of the results, well below the limit for JSON bodies. If the results are longer, their error
- * messages are cut.
+ * messages are truncated.
  */
 const MOST_RESULTS_TEXT = 400_000
 function fitting(results: readonly SolutionResult[]): SolutionResult[] {

@@ -16,9 +16,9 @@ export type Statement = {
 export class StatementRefused extends Error {}
 
 /**
- * Checks the statement itself: its length, its type, and its signature (RFC 8037, Ed25519) by exactly this key. It may
- * contain only settings that a control center is allowed to change. `checkSuccession` checks its environment and
- * whether it is new.
+ * Checks a statement's length, type and settings, and its Ed25519 signature by this key (RFC 8037). A statement may
+ * contain only settings that a control center is allowed to change. `checkSuccession` checks the environment, and
+ * whether the statement is new.
  * @param publicKey 32 bytes in base64url
  * @throws StatementRefused
  */
@@ -67,10 +67,10 @@ function parsed(payload: Uint8Array): unknown {
 export type Taken = { readonly number: number; readonly hash: string }
 
 /**
- * Checks that a statement is for this environment and new.
+ * Checks that a statement is new and for this environment.
  * @param environment this Satellite's environment; null if it has none yet, or its token has changed
- * @param taken null if no statement for that environment was accepted yet
- * @returns false if it is the last accepted statement
+ * @param taken the last accepted statement; null if there is none
+ * @returns false if the statement is the last accepted one
  * @throws StatementRefused if it is for another environment, is older, or differs from a statement with the same number
  */
 export function checkSuccession({ state, hash }: Statement, environment: string | null, taken: Taken | null): boolean {

@@ -4,13 +4,13 @@ import { z } from '../../../runtime/zod.ts'
 import type { Taken } from './statement.ts'
 
 /**
- * The highest accepted sequence number per environment that this node knows of. It is in a file outside the database.
- * Otherwise, the host would accept older statements again after the database is restored from a backup.
+ * The highest accepted sequence number of each environment, as far as this node knows. It is stored in a file outside
+ * the database. Otherwise, the host would accept older statements after the database was restored from a backup.
  */
 export interface TakenFile {
   /** @returns null if none is known for that environment */
   get(environment: string): Promise<Taken | null>
-  /** Resolves when the number is on disk. Has no effect unless the number is higher than the stored one. */
+  /** Stores the number if it is higher than the stored one. Resolves when it is on disk. */
   raise(environment: string, taken: Taken): Promise<void>
 }
 
@@ -51,7 +51,7 @@ export function createTakenFile(home: string): TakenFile {
 }
 
 /**
- * Treats an invalid file as empty, because the database still has its own number.
+ * Treats an invalid file as empty, because the database also has the number.
  * @throws the errors of `readFile`, except ENOENT
  */
 async function readContent(file: string): Promise<Content> {
