@@ -9,11 +9,11 @@ import type { SolutionStore } from './solutions/solution-store.ts'
 import type { Uploaded, Uploads } from './solutions/upload.ts'
 import type { DevReport } from './web/frames.ts'
 
-/** Operations of `solhost dev`: each save creates a version, and open clients switch to it. */
+/** The operations that `solhost dev` needs. Each save creates a version, and open clients switch to it. */
 export interface LiveSolutions {
   /**
    * Does the same as `Uploads.upload`, and removes older versions.
-   * @returns after open clients have switched to the new version
+   * @returns once open clients have switched to the new version
    */
   update(packed: Uint8Array, name: string): Promise<LiveUpdate>
   /**
@@ -23,18 +23,16 @@ export interface LiveSolutions {
   remove(name: string): Promise<void>
   /** Calls `listener` for each new line of the solution's log. @returns a function that unsubscribes */
   follow(name: string, listener: (line: LogLine) => void): () => void
-  /**
-   * Replaces the report above the forms of the solution's pages. This affects both open pages and those opened later.
-   */
+  /** Replaces the report above the forms on the solution's pages, both open ones and those opened later. */
   report(name: string, report: DevReport): void
   /**
-   * Shows the report instead of the solution if the first version of this run was rejected. If there is a version from
-   * an earlier run, its pages show the report. Activating a new version removes the report.
+   * Reports that the first version of this run was rejected. If there is a version from an earlier run, its pages show
+   * the report. Otherwise, the report is shown instead of the solution. Activating a version removes the report.
    */
   reportFirst(report: DevReport): Promise<void>
   /**
-   * Creates a user in the users table with all permissions of the solution, or adds the permissions that are
-   * missing.
+   * Creates a user in the users table with all of the solution's permissions. If the user exists, adds missing
+   * permissions.
    */
   keepUser(username: string, password: string, solution: string): Promise<void>
   /** Checks a user's current password. */
@@ -58,8 +56,8 @@ export type LiveSolutionsParts = {
 }
 
 /**
- * Chosen here: enough to go back a few versions with the admin API. More would take much space, because each version
- * stores its whole bundle.
+ * Chosen here: enough to go back a few versions with the admin API. More would use a lot of space, because each version
+ * includes its whole bundle.
  */
 const KEPT_VERSIONS = 5
 /**

@@ -6,7 +6,7 @@ import type { Permission } from '../../base/accounts/user-rules.ts'
 const FORMULA = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
 
 /**
- * Returns a cell that no spreadsheet evaluates: a leading apostrophe turns it into text. A cell that already looks
+ * Returns a cell that spreadsheets don't evaluate. A leading apostrophe marks it as text. A cell that already looks
  * escaped gets a second apostrophe.
  */
 export function writeCell(text: string): string {
@@ -19,7 +19,7 @@ export function readCell(cell: string): string {
 }
 
 /**
- * Permissions as one text: `Users;Sales@crm`, where the second permission is valid only in the solution `crm`. A
+ * Returns permissions as one string. In `Users;Sales@crm`, the second permission applies only in the solution `crm`. A
  * backslash escapes `;`, `@` and `\` in names.
  */
 export function writePermissionCell(permissions: readonly Permission[]): string {

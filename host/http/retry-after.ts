@@ -1,9 +1,9 @@
 import type { Failed } from '../../runtime/outcome.ts'
 
-/** Retry delay in seconds if no sandbox process is free and nobody knows when one will be. */
+/** Retry delay in seconds if no sandbox process is free, and it isn't known when one will be. */
 const BUSY_FOR = 5
 
-/** Retry delay after `sandbox_busy`, in seconds. */
+/** Returns the retry delay after a failure with `sandbox_busy`, in seconds. */
 export function retryAfter(failure: Failed, now: number = Date.now()): number {
   return failure.retryAt === undefined ? BUSY_FOR : Math.max(1, Math.ceil((failure.retryAt - now) / 1000))
 }

@@ -5,7 +5,7 @@ import { goesOnPage } from '../web/pages.ts'
 
 /**
  * Redirects the browser to a URL that a script set (`application.showURL`). After a form POST, browsers enforce
- * `form-action` and block a direct redirect to another origin. In that case, the response is a page that redirects.
+ * `form-action` and block a direct redirect to another origin. Therefore, a page that redirects is sent instead.
  * @param origin the solution's origin
  */
 export function sendToAddress(ctx: Context, address: string, origin: string, locale: string): void {

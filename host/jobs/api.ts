@@ -273,7 +273,7 @@ function listRoutes(parts: JobApiParts): AdminRoute[] {
   ]
 }
 
-/** A run without its data, result and tenant, which only some callers may read. */
+/** Returns a run without its data, result and tenant, because only some callers may read these. */
 export function shownRun(run: Run) {
   const { id, job, state, attempt, scheduledFor, missed, dueAt, createdAt, startedAt, endedAt, failure } = run
   return { id, job, state, attempt, scheduledFor, missed, dueAt, createdAt, startedAt, endedAt, failure }

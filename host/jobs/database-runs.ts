@@ -20,12 +20,9 @@ type Row = Selectable<HostTables['job_runs']>
 type Change = Updateable<HostTables['job_runs']>
 type Writing = HostDatabase | Transaction<HostTables>
 
-/**
- * How many of a job's waiting runs a host tries to start. One is not enough, because another host may start the same
- * run first.
- */
+/** How many of a job's waiting runs a host tries to start, one by one. Another host may start the same run first. */
 const TRIED = 5
-/** Maximum attempts to run a transaction that the database rolls back because of deadlocks. */
+/** Maximum attempts to run a transaction if deadlocks roll it back. */
 const ROUNDS = 5
 
 type Parts = {
@@ -40,9 +37,9 @@ type Parts = {
  * decide which host gets a run. The unique column `slot` limits how many runs of a job are in progress.
  *
  * Chosen here: PostgreSQL uses the same queue as all other databases, not pg-boss. The other databases need this queue
- * anyway, and its updates are safe with several hosts, without a leader. pg-boss would add tables with their own
- * upgrades. Every rule would also have to be implemented and tested twice: keys, skipped due times, `atOnce`, and
- * storing a job's result together with the runs that it queues.
+ * anyway, and its updates are safe with several hosts and no leader. pg-boss would add tables with their own upgrades.
+ * All rules would have to be implemented and tested twice. Examples are keys, skipped due times, `atOnce`, and storing
+ * a job's result together with the runs that it queues.
  * @param now the clock, in epoch ms
  */
 export function createDatabaseRuns(db: HostDatabase, limits: Parts['limits'], now: () => number = Date.now): JobRuns {
@@ -104,8 +101,7 @@ function claimed({ db, now }: Parts): Pick<JobRuns, 'due' | 'claim'> {
   }
 
   /**
-   * @returns whether this host started the run; null if another run got the slot, or the database rolled back a
-   *   deadlock
+   * @returns whether this host started the run; null if another run has the slot, or a deadlock rolled back the update
    */
   async function start(id: string, slot: string, lease: string): Promise<boolean | null> {
     const time = now()
@@ -164,7 +160,7 @@ function claimed({ db, now }: Parts): Pick<JobRuns, 'due' | 'claim'> {
   }
 }
 
-/** Creates the methods that renew, end and expire the attempts of runs in progress. */
+/** Creates the methods that renew leases and end attempts. */
 function ended(parts: Parts): Pick<JobRuns, 'renew' | 'end' | 'loseExpired'> {
   const { db, now } = parts
 
@@ -343,7 +339,7 @@ async function addAll({ limits, now }: Parts, to: Writing, runs: readonly NewRun
   }
 }
 
-/** Makes a key available again if its run failed, was cancelled, or succeeded more than `JOB_KEY` ago. */
+/** Makes a key available again if its run failed, was cancelled or skipped, or succeeded more than `JOB_KEY` ago. */
 async function freeKey({ limits, now }: Omit<Parts, 'db'>, to: Writing, key: string): Promise<void> {
   const old = await to
     .selectFrom('job_runs')
@@ -370,7 +366,7 @@ async function findOf(db: HostDatabase, solution: string, id: string): Promise<R
   return run?.solution === solution ? run : null
 }
 
-/** Changes a run of this attempt. @returns false if the lease was lost */
+/** Updates a run and ends its lease. @returns false if the lease was lost */
 async function change(to: Writing, id: string, lease: string, changed: Change): Promise<boolean> {
   const { numUpdatedRows } = await to
     .updateTable('job_runs')

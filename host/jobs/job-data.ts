@@ -2,7 +2,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 
 /**
- * Converts the data of a run to the form in which it is stored: JSON, or null if there is no data.
+ * Converts a run's data to JSON; returns null if there is none.
  * @throws ERR_BODY_TOO_LARGE
  */
 export function jobDataText(data: unknown, limits: Pick<Limits, 'JOB_DATA'>): string | null {

@@ -1,7 +1,9 @@
 import type { QueuedRun } from '../../plugins/jobs/host.ts'
 import type { Tenant } from '../../plugins/security/host.ts'
 
-/** `skipped`: the run did not start, because the job's previous scheduled run was still waiting or running. */
+/**
+ * `skipped` means that the run did not start, because the job's previous scheduled run was still waiting or running.
+ */
 export const RUN_STATES = ['waiting', 'running', 'succeeded', 'failed', 'cancelled', 'skipped'] as const
 export type RunState = (typeof RUN_STATES)[number]
 
@@ -19,17 +21,17 @@ export type Run = {
   readonly data: string | null
   readonly result: string | null
   readonly failure: RunFailure | null
-  /** The number of the last attempt; 0 before the first one. */
+  /** Number of attempts so far, including a running one. */
   readonly attempt: number
   readonly missed: number
-  /** When the run was due according to its job's schedule; null if the run was queued. */
+  /** When the run was due according to its job's schedule; null if a script queued the run. */
   readonly scheduledFor: number | null
   /** The earliest time when the next attempt may start. */
   readonly dueAt: number
   readonly createdAt: number
   readonly startedAt: number | null
   readonly endedAt: number | null
-  /** Whether the run is in progress but will be cancelled. */
+  /** Whether someone has cancelled the run while it is in progress. */
   readonly isCancelled: boolean
 }
 
@@ -46,7 +48,7 @@ export type ClaimedRun = Run & { readonly lease: string }
 /** How an attempt ended. */
 export type AttemptEnd =
   | { readonly kind: 'succeeded'; readonly result: string | null; readonly queued: readonly NewRun[] }
-  /** `retryAt` is null after the last attempt. */
+  /** `retryAt` is null if there are no attempts left. */
   | { readonly kind: 'failed'; readonly failure: RunFailure; readonly retryAt: number | null }
   | { readonly kind: 'cancelled' }
   /** The run was returned to the queue. The attempt isn't counted. */
@@ -55,7 +57,7 @@ export type AttemptEnd =
 export type RunFilter = {
   readonly job?: string | undefined
   readonly state?: RunState | undefined
-  /** A run's id. Only runs older than this one are listed. */
+  /** The id of a run. Only older runs are listed. */
   readonly before?: string | undefined
 }
 
@@ -63,31 +65,31 @@ export type RunFilter = {
 export type DueJob = { readonly solution: string; readonly job: string; readonly dueAt: number }
 
 /**
- * Stores the runs of jobs, and gives each to one host at a time. A lease lasts 45 s and must be renewed; after that,
- * `loseExpired` lets another host start the run again.
+ * Stores the runs of jobs. Only one host at a time has the lease for a run, which expires after 45 s unless it is
+ * renewed. After that, `loseExpired` lets another host start the run again.
  */
 export interface JobRuns {
   /**
-   * Adds either all of these runs or none, except those whose key is already in use.
+   * Adds all of these runs or none. Runs whose key is already in use are left out.
    * @throws WaitingTooMany if the solution would then have more waiting runs than `JOBS_WAITING`
    */
   add(runs: readonly NewRun[]): Promise<void>
   /**
-   * Adds the run for a due time. It is `skipped` if the job's previous scheduled run hasn't ended.
-   * @returns false if it was added before
+   * Adds the run for a due time. Its state is `skipped` if the job's previous scheduled run hasn't ended.
+   * @returns false if the run was added before
    */
   addDue(run: NewRun & { readonly scheduledFor: number; readonly missed: number }): Promise<boolean>
   due(now: number): Promise<readonly DueJob[]>
   /** Starts the job's next waiting run, unless `atOnce` runs are already running on all hosts together. */
   claim(solution: string, job: string, atOnce: number): Promise<ClaimedRun | null>
-  /** Renews a run's lease, unless it was lost or the run is to be cancelled. */
+  /** Renews a run's lease, unless the lease was lost or the run was cancelled. */
   renew(run: ClaimedRun): Promise<'renewed' | 'lost' | 'cancelled'>
-  /** Records how an attempt ended. @returns false if the lease was lost, so that nothing was recorded */
+  /** Records how an attempt ended. @returns false if nothing was recorded, because the lease was lost */
   end(run: ClaimedRun, end: AttemptEnd): Promise<boolean>
   /**
    * Ends attempts whose host did not renew the lease.
-   * @param attemptsOf returns the maximum number of attempts of a job
-   * @returns the runs that failed because they have no attempts left
+   * @param attemptsOf returns the maximum number of attempts for a job
+   * @returns the runs that failed because no attempts were left
    */
   loseExpired(attemptsOf: (solution: string, job: string) => Promise<number>): Promise<readonly Run[]>
   /** @returns the previous state, or null if there is no such run */
@@ -97,15 +99,15 @@ export interface JobRuns {
   /** Queues a failed or cancelled run again. @returns the previous state, or null if there is no such run */
   again(solution: string, id: string): Promise<RunState | null>
   find(solution: string, id: string): Promise<Run | null>
-  /** The newest runs, newest first. */
+  /** Lists the newest runs, newest first. */
   list(solution: string, filter: RunFilter, limit: number): Promise<readonly Run[]>
-  /** The last run of each job that has started or been skipped, by job. */
+  /** Returns the last run of each job that has started or was skipped, by job. */
   last(solution: string, jobs: readonly string[]): Promise<ReadonlyMap<string, Run>>
   /** Deletes runs that ended longer than `JOB_KEPT` ago. */
   sweep(): Promise<void>
 }
 
-/** How long a lease lasts, in ms. */
+/** Lifetime of a lease, in ms. */
 export const LEASE_TIME = 45_000
 
 export class WaitingTooMany extends Error {

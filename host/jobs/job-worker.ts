@@ -18,7 +18,7 @@ export type JobWorkerParts = {
   readonly schedules: Pick<Schedules, 'tick'>
   readonly pauses: Pick<Pauses, 'paused'>
   readonly runJob: RunJob
-  /** Whether this host may start runs: not during maintenance, and not while it stops. */
+  /** Whether this host may start runs. It may not during maintenance, or while it is stopping. */
   readonly mayStart: () => Promise<boolean>
   readonly solutionLog: Pick<SolutionLog, 'write'>
   readonly log: Pick<Logger, 'error'>
@@ -26,7 +26,7 @@ export type JobWorkerParts = {
   readonly failed?: (run: Run) => void
   /** Epoch ms. */
   readonly now: () => number
-  /** Whether the worker queues a run when a job is due. Default: true. */
+  /** Whether the worker adds a run when a job is due. Default: true. */
   readonly hasSchedules?: boolean
   /**
    * Maximum number of runs in progress for all solutions together. Default: the number of processor cores minus one.
@@ -36,30 +36,31 @@ export type JobWorkerParts = {
 
 /** Runs jobs on this host. */
 export interface JobWorker {
-  /** Looks for due runs now instead of at the next interval. */
+  /** Checks for due runs now, not only at the next interval. */
   wake(): void
   /**
-   * Handles due times, expires attempts whose host is gone, and starts due runs. `start` calls it repeatedly; tests
-   * call it directly.
+   * Handles due times, ends attempts whose host is gone, and starts due runs. `start` calls this repeatedly; tests call
+   * it directly.
    */
   work(): Promise<void>
-  /** Renews the leases of running calls. `start` calls it repeatedly; tests call it directly. */
+  /** Renews the leases of running attempts. `start` calls this repeatedly; tests call it directly. */
   renew(): Promise<void>
   start(): void
   /**
-   * Stops starting runs, kills running calls, and returns their leases, so that other hosts can start them immediately.
+   * Stops starting runs, and kills running ones. It returns their leases, so other hosts can start these runs
+   * immediately.
    */
   stop(): Promise<void>
   /** Resolves when no run is in progress on this host. */
   settled(): Promise<void>
 }
 
-/** Intervals in ms. */
+/** Intervals in ms for starting waiting runs, handling due times, and renewing leases. */
 const LOOK = 1000
 const TICK = 5000
 const RENEW = 10_000
 /**
- * Time in ms after which a call is killed if its lease couldn't be renewed. It is shorter than a lease, so no other
+ * An attempt is killed if its lease couldn't be renewed for this time, in ms. This is shorter than a lease, so no other
  * host can have started the run yet.
  */
 const UNRENEWED = 30_000
@@ -70,7 +71,7 @@ type Running = {
   readonly run: ClaimedRun
   readonly abort: AbortController
   why: 'lost' | 'cancelled' | 'stopping' | null
-  /** When the lease was last renewed, as measured by `performance.now()`. */
+  /** When the lease was last renewed, on the clock of `performance.now()`. */
   renewedAt: number
   done: Promise<void>
 }
@@ -154,7 +155,10 @@ export function createJobWorker(parts: JobWorkerParts): JobWorker {
   const { limits, catalog, runs, schedules, pauses, mayStart, now } = parts
   const { atOnce = Math.max(1, availableParallelism() - 1), hasSchedules = true } = parts
   const running = new Map<string, Running>()
-  /** The order in which this host last started runs, by solution and by job, so that solutions and jobs take turns. */
+  /**
+   * When this host last started a run, as a sequence number for each solution and each job. Solutions and jobs take
+   * turns.
+   */
   const lastStarted = new Map<string, number>()
   const { serve, end, renewOne, report, reportFailed } = createAttempts(parts, () => isStopping)
   let starts = 0
@@ -239,7 +243,7 @@ export function createJobWorker(parts: JobWorkerParts): JobWorker {
     if (hasSchedules && !isStopping && (await mayStart())) await schedules.tick()
   }
 
-  /** Searches for due runs, one search at a time. If `wake` is called during a search, it searches again. */
+  /** Checks for due runs, one check at a time. If `wake` is called during a check, another check follows. */
   function lookOnce(): Promise<void> {
     looksAgain = true
     looking ??= (async () => {
@@ -249,8 +253,8 @@ export function createJobWorker(parts: JobWorkerParts): JobWorker {
           await look()
         }
       } finally {
-        // Don't await anything between the last check of `looksAgain` and this line. Otherwise, a caller could get a
-        // search that has already ended.
+        // Don't await anything between the last check of `looksAgain` and this line. Otherwise, a caller could get the
+        // promise of a check that has already ended.
         looking = null
       }
     })()

@@ -14,7 +14,7 @@ import { createRunJob } from './run-job.ts'
 import { createSchedules, type Schedules } from './schedules.ts'
 import { createStoreRuns } from './store-runs.ts'
 
-/** Stores the runs of jobs in the database. Scripts in calls of all kinds can queue runs. */
+/** Stores the runs of jobs in the database. Scripts can queue runs in all kinds of calls. */
 export type JobStore = {
   readonly runs: JobRuns
   readonly pauses: Pauses
@@ -53,7 +53,7 @@ export type JobsParts = {
   readonly now: () => number
 }
 
-/** The parts that run jobs on this host. */
+/** Creates the parts that run jobs on this host. */
 export function createJobs(parts: JobsParts): { readonly worker: JobWorker; readonly schedules: Schedules } {
   const { jobStore, maintenance, isDraining } = parts
   const { runs, pauses } = jobStore

@@ -10,11 +10,11 @@ const NEXT = 3
 
 export type ListedJob = {
   readonly name: string
-  /** Null for the solution itself. */
+  /** The module that declares the job; null for the solution itself. */
   readonly module: string | null
   readonly function: string
   readonly schedule: string | null
-  /** Null without a schedule. */
+  /** Null if the job has no schedule. */
   readonly timeZone: string | null
   readonly missed: 'once' | 'skip'
   readonly attempts: number
@@ -36,11 +36,11 @@ export type ListJobsParts = {
 export type JobList = {
   readonly paused: boolean
   readonly items: readonly ListedJob[]
-  /** When jobs may run again after their processes were killed, in epoch ms; null if they are not paused. */
+  /** When paused scripts may run again, in epoch ms; null if they aren't paused. */
   readonly retryAt: number | null
 }
 
-/** The jobs of a solution's active version. */
+/** Lists the jobs of a solution's active version. */
 export async function listJobs(name: string, parts: ListJobsParts): Promise<JobList> {
   const { catalog, jobStore, jobs, supervisor, settings } = parts
   const paused = await jobStore.pauses.isPaused(name)

@@ -9,7 +9,7 @@ export type JobPageParts = SolutionHeadParts & ListJobsParts
 
 /** Maximum runs per page. */
 const SHOWN = 50
-/** The kind of badge for each state. */
+/** The badge's style for each state of a run. */
 const KINDS = {
   waiting: 'quiet',
   running: 'quiet',

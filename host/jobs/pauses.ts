@@ -1,7 +1,7 @@
 import { insertOnce } from '../../base/database/portable.ts'
 import type { HostDatabase } from '../database/tables.ts'
 
-/** Solutions whose jobs are paused: their runs don't start, and due times add no runs. */
+/** Stores which solutions' jobs are paused. While they are paused, no runs start, and due times add no runs. */
 export interface Pauses {
   paused(): Promise<ReadonlySet<string>>
   isPaused(solution: string): Promise<boolean>

@@ -17,16 +17,13 @@ export type RunJobParts = {
   readonly now: () => number
 }
 
-/** Runs one attempt of a run. @param signal if aborted, the call is killed */
+/** Runs one attempt of a job's run. @param signal kills the attempt if aborted */
 export type RunJob = (run: ClaimedRun, signal: AbortSignal) => Promise<AttemptEnd>
 
-/**
- * Delay of the next attempt after the first failure, in ms. Each further failure makes it four times as long, up to
- * `LONGEST_RETRY`.
- */
+/** Delay in ms before the second attempt. Each further failure multiplies the delay by four, up to `LONGEST_RETRY`. */
 const RETRY_TIME = 30_000
 const LONGEST_RETRY = 6 * 3_600_000
-/** How long to wait before the next attempt if no sandbox process was free, in ms. */
+/** Delay before the next attempt if no sandbox process was free, in ms. */
 const BUSY_TIME = 5000
 
 export function createRunJob({ catalog, runEntry, serverUrlOf, now }: RunJobParts): RunJob {
@@ -70,7 +67,7 @@ export function createRunJob({ catalog, runEntry, serverUrlOf, now }: RunJobPart
   }
 }
 
-/** Returns a run that a call queues. @param tenant the call's tenant */
+/** Converts a run that a script queued to a new run. @param tenant the tenant of the script's call */
 export function newRun(solution: string, run: QueuedRun, tenant: NewRun['tenant'], time: number): NewRun {
   const { id, job, data, key } = run
   return { id, solution, job, data, key, tenant: run.tenant ?? tenant, dueAt: run.at ?? time + (run.after ?? 0) }
@@ -83,13 +80,19 @@ function failedEnd(failed: Failed, { attempt }: ClaimedRun, { declaration }: Job
   return { kind: 'failed', failure, retryAt: attempt >= declaration.attempts ? null : time + retryTime(attempt) }
 }
 
-/** The time until the next attempt, in ms. It varies by a tenth, so that many failed runs don't start together. */
+/**
+ * Returns the delay before the next attempt, in ms. It varies by up to a tenth, so that runs that failed together don't
+ * restart together.
+ */
 export function retryTime(attempt: number, random: () => number = Math.random): number {
   const time = Math.min(RETRY_TIME * 4 ** (attempt - 1), LONGEST_RETRY)
   return Math.round(time * (0.9 + 0.2 * random()))
 }
 
-/** The guest sends a job's result as `{"value":…}`. @returns the value as JSON; null if there is none */
+/**
+ * Extracts a job's result from `{"value":…}`, as the guest sends it.
+ * @returns the value as JSON; null if there is none
+ */
 function resultOf(result: string | null): string | null {
   if (result === null) return null
   const { value } = JSON.parse(result) as { value?: unknown }

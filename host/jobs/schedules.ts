@@ -9,11 +9,11 @@ import type { Catalog } from '../solutions/catalog.ts'
 import type { JobRuns } from './job-runs.ts'
 import type { Pauses } from './pauses.ts'
 
-/** Adds the runs of jobs with a schedule at their due times. */
+/** Adds a run at each due time of jobs that have a schedule. */
 export interface Schedules {
-  /** Handles the due times of all solutions since the last call on any host. */
+  /** Handles the due times in all solutions since any host last called this. */
   tick(): Promise<void>
-  /** The next due times of a job; empty if it has no schedule. */
+  /** Returns a job's next due times; empty if it has no schedule. */
   next(declaration: JobDeclaration, count: number): readonly number[]
 }
 
@@ -37,11 +37,11 @@ type ScheduledJob = {
 }
 type Known = { readonly sha256: string; readonly jobs: readonly ScheduledJob[] }
 
-/** In ms. A due time that is older than this is treated as missed. */
+/** A due time is missed if it is more than this long ago, in ms. */
 const LATE = 60_000
-/** Maximum due times that are counted as missed. */
+/** Maximum number of missed due times to count. */
 const MOST_MISSED = 1000
-/** How many due times are computed before other requests are handled. Computing one takes about 0.1 ms. */
+/** How many due times to compute before other requests get a turn. Computing one takes about 0.1 ms. */
 const DUE_AT_ONCE = 20
 const DAY = 86_400_000
 
@@ -49,7 +49,7 @@ export function createSchedules(parts: SchedulesParts): Schedules {
   const { db, catalog, runs, pauses, timeZone, now } = parts
   /** The scheduled jobs of active versions, by solution. */
   const known = new Map<string, Known>()
-  /** The next due time of each job that this host has computed, by solution, job and schedule. */
+  /** Each job's next due time, as computed by this host; by solution, job and schedule. */
   const expected = new Map<string, number>()
 
   function scheduled(declaration: JobDeclaration): Schedule | null {
@@ -72,7 +72,10 @@ export function createSchedules(parts: SchedulesParts): Schedules {
     return jobs
   }
 
-  /** Forgets jobs that are no longer declared. If a job is declared again later, due times in between are ignored. */
+  /**
+   * Deletes the stored times of jobs that the solution no longer declares. If it declares a job again later, the due
+   * times in between are ignored.
+   */
   async function forgetOthers(solution: string, jobs: readonly ScheduledJob[]): Promise<void> {
     const rows = await db.selectFrom('job_schedules').select('job').where('solution', '=', solution).execute()
     for (const { job } of rows) {
@@ -81,7 +84,7 @@ export function createSchedules(parts: SchedulesParts): Schedules {
     }
   }
 
-  /** The time up to which the job's due times have been handled by any host; null if none has handled them yet. */
+  /** Returns the time up to which a host has handled the job's due times; null if none has. */
   async function checkedUntil(solution: string, { name, text }: ScheduledJob): Promise<number | null> {
     const row = await db
       .selectFrom('job_schedules')
@@ -115,8 +118,8 @@ export function createSchedules(parts: SchedulesParts): Schedules {
   }
 
   /**
-   * Adds the run for a due time. The due time is unique, so only one host adds the run. `checked_until` is updated only
-   * afterwards, so that no due time is lost.
+   * Adds the run for a due time. Due times are unique, so only one host adds the run. `checked_until` is updated
+   * afterwards, so that a crash loses no due time.
    */
   async function addRun(
     solution: string,
@@ -165,7 +168,8 @@ export function createSchedules(parts: SchedulesParts): Schedules {
 }
 
 /**
- * Returns the last due time after `since` and up to `time`, and how many there are. It stops counting at `MOST_MISSED`.
+ * Returns the last due time between `since` and `time`, and the number of due times in that period, at most
+ * `MOST_MISSED`.
  */
 async function dueSince(schedule: Schedule, since: number, time: number) {
   let last: number | null = null

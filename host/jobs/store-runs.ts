@@ -4,7 +4,7 @@ import type { StoreQueuedRuns } from '../solutions/store-queued-runs.ts'
 import { type JobRuns, WaitingTooMany } from './job-runs.ts'
 import { newRun } from './run-job.ts'
 
-/** Stores the runs that a call queued, before the call's response is sent. @param stored called once they are stored */
+/** Stores the runs that a call queued, before the call's response is sent. @param stored called after storing them */
 export function createStoreRuns(
   runs: Pick<JobRuns, 'add'>,
   limits: Pick<Limits, 'JOBS_WAITING'>,

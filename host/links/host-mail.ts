@@ -21,8 +21,8 @@ export const BY_OPERATOR: MailOrigin = { organisation: '', askedBy: 'member' }
 export const BY_ANYBODY: MailOrigin = { organisation: '', askedBy: 'anybody' }
 
 /**
- * Sends the host's emails. Does nothing unless `SOLUTION_ORIGIN` or `PUBLIC_URL` is set, because links in emails must not
- * depend on the headers of the request that caused them.
+ * Sends the host's emails. Sends none unless `SOLUTION_ORIGIN` or `PUBLIC_URL` is set. Otherwise, links in emails would
+ * depend on request headers, which an attacker can choose.
  */
 export function createHostMail(
   { mail, solutionOrigin, publicUrl }: Pick<Settings, 'mail' | 'solutionOrigin' | 'publicUrl'>,

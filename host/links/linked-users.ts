@@ -10,19 +10,22 @@ import type { HostDatabase } from '../database/tables.ts'
 
 /** Account changes that users make with a link instead of their password. */
 export interface LinkedUsers {
-  /** Finds a user who has a password, by username or address. An address must belong to only one user. */
+  /**
+   * Finds a user who has a password, by username or email address. An address matches only if it belongs to exactly one
+   * user.
+   */
   find(nameOrAddress: string): Promise<User | null>
   /**
    * Sets a password that the user chose, and ends their sessions and remembered logins.
    * @param isAddressProved whether the user also proved that they have access to their mailbox
-   * @returns null if the password was set, or else why it was rejected. `changed` means that the user was disabled, or
-   *   their password or address changed in the meantime
+   * @returns null if the password was set, otherwise why it was rejected. `changed` means that the user was disabled,
+   *   or that their password or address changed in the meantime
    * @throws ERR_PASSWORDS_BUSY
    */
   choosePassword(user: User, password: string, isAddressProved: boolean): Promise<PasswordFault | 'changed' | null>
   /**
-   * Sets the user's address, and marks it as verified.
-   * @returns false if the user's password or address changed in the meantime or they were disabled
+   * Sets the user's email address, and marks it as verified.
+   * @returns false if the user was disabled, or if their password or address changed in the meantime
    */
   verifyAddress(user: User, address: string): Promise<boolean>
 }
@@ -34,7 +37,7 @@ export type LinkedUsersParts = {
   readonly limits: Limits
 } & Pick<UserPorts, 'endAccess' | 'passwordChanged'>
 
-/** Number of rows to read: enough to detect that an address isn't unique. */
+/** Maximum number of users to read with the same address. */
 const MOST_WITH_ADDRESS = 10
 
 /** @param now returns the current time in epoch milliseconds */

@@ -5,12 +5,12 @@ import { storedHash } from '../../base/database/stored-hash.ts'
 import { tokenForm } from '../../base/database/token-form.ts'
 import type { HostDatabase, HostTables } from '../database/tables.ts'
 
-/** `set-up`: an operator's link that lets a user set up a second factor during a sign-in. */
+/** With a `set-up` link from an operator, a user can set up a second factor during a sign-in. */
 export const LINK_KINDS = ['invitation', 'password', 'verify', 'set-up'] as const
 export type LinkKind = (typeof LINK_KINDS)[number]
 
 const HOUR = 3_600_000
-/** In ms. */
+/** How long each kind of link is valid, in ms. */
 export const LINK_LIFETIMES: Readonly<Record<LinkKind, number>> = {
   invitation: 7 * 24 * HOUR,
   password: HOUR,
@@ -24,7 +24,7 @@ export type NewLink = {
   readonly solution: string
   /** The address that the link verifies. */
   readonly address?: string
-  /** Whether the link is mailed, so that using it proves access to the user's mailbox. */
+  /** Whether the link is sent by email. Using it then proves that the user has access to their mailbox. */
   readonly isMailed: boolean
 }
 
@@ -34,24 +34,24 @@ export type MadeLink = { readonly token: string; readonly expiresAt: number }
 export type FoundLink = { readonly user: User; readonly row: HostTables['links'] }
 
 /**
- * Links that let users of the users table choose a password, verify an address or prove their identity. A token has 256
- * random bits, and only its hash is stored. A link can be used once. A change of the user's password or address
+ * Links with which users in the users table choose a password, verify an address or prove their identity. A token has
+ * 256 random bits, and only its hash is stored. A link can be used once. A change of the user's password or address
  * invalidates it.
  */
 export interface Links {
   /**
-   * @returns null if the user already has three valid links of this kind. The limit prevents strangers from flooding a
-   *   mailbox with requested emails
+   * @returns null if the user already has three valid links of this kind. The limit keeps strangers from flooding a
+   *   mailbox with emails
    */
   create(user: User, link: NewLink): Promise<MadeLink | null>
   /** Invalidates the user's links of this kind. */
   revoke(uid: string, kind: LinkKind): Promise<void>
   /**
-   * Null if the link is unknown, used, expired or invalid, belongs to another solution, or its user is disabled. This
-   * doesn't use up the link, because mail scanners open links too.
+   * Returns null if the link is unknown, used, expired or invalid, or is for another solution, or if its user is
+   * disabled. Doesn't mark the link as used, because mail scanners open links too.
    */
   find(solution: string, kind: LinkKind, token: string): Promise<FoundLink | null>
-  /** Uses up the link. If several callers on any hosts try this, only one of them gets true. */
+  /** Marks the link as used. If several callers try this, on any hosts, only one of them gets true. */
   take(link: FoundLink): Promise<boolean>
   /** Makes a link usable again after its action failed, for example because the new password was rejected. */
   restore(link: FoundLink): Promise<void>
@@ -60,7 +60,7 @@ export interface Links {
 }
 
 /**
- * Returns the token in a submitted form, or '' if there is none. If the browser doesn't run scripts, users paste the
+ * Returns the token in a submitted form, or '' if there is none. Users whose browser doesn't run scripts paste the
  * whole link from the email.
  */
 export function tokenIn(fields: ReadonlyMap<string, string>): string {
@@ -121,7 +121,10 @@ export function createLinks(db: HostDatabase, users: Pick<Users, 'get'>, now: ()
   }
 }
 
-/** Uses the time of the last password change, not the hash: rehashing the same password must not invalidate links. */
+/**
+ * Returns a hash of the user's address and the time of their last password change. It excludes the password's hash,
+ * because rehashing the same password must not invalidate links.
+ */
 function stateOf({ passwordChangedAt, email }: User): string {
   return storedHash(JSON.stringify([passwordChangedAt, email]))
 }

@@ -36,19 +36,19 @@ export type SentLink = z.output<typeof SentLink>
 export type RequestedLink = {
   readonly user: User
   readonly solution: LinkSolution
-  /** The language of the email, if none is stored for the user. */
+  /** The language for the email, unless the user has a stored one. */
   readonly locale: string
 } & ({ readonly kind: 'password' } | { readonly kind: 'verify'; readonly address: string })
 
 /** Creates links and mails them. */
 export interface SendLinks {
   /**
-   * Call this before creating a user who is invited in the same request.
+   * Checks that another email can be sent. Call this before creating a user who is invited in the same request.
    * @throws ERR_THROTTLED, ERR_MAIL_UNAVAILABLE
    */
   needShare(email: string | null): Promise<void>
   /**
-   * Creates a link for an operator, and mails it to the user. The link replaces earlier ones of its kind.
+   * Creates a link for an operator, and mails it to the user if possible. The link replaces earlier ones of its kind.
    * @throws ERR_REQUEST_INVALID if the user is disabled; ERR_THROTTLED, ERR_MAIL_UNAVAILABLE
    */
   fromOperator(kind: OperatorKind, user: User, solution: LinkSolution): Promise<SentLink>
@@ -65,7 +65,7 @@ export type SendLinksParts = {
   readonly sites: Pick<Sites, 'linkOriginOf'>
 }
 
-/** The page that a link opens, below the solution's path. */
+/** The path of the page that a link opens, below the solution's path. */
 const PAGES: Readonly<Record<LinkKind, string>> = {
   invitation: 'invitation',
   password: 'new-password',
@@ -125,7 +125,7 @@ export function createSendLinks({ links, mail, sites }: SendLinksParts): SendLin
         throw new PlatformError('ERR_REQUEST_INVALID', `${name} is disabled. Enable the user first.`)
       }
       const to = mail.isSetUp ? mailable(user.email) : null
-      // Check this before revoking earlier links.
+      // Check the email limit before revoking earlier links.
       await needShare(user.email)
       await links.revoke(user.uid, kind)
       const made = await links.create(user, { kind, solution: solution.name, isMailed: to !== null })
@@ -143,7 +143,7 @@ export function createSendLinks({ links, mail, sites }: SendLinksParts): SendLin
       try {
         return await mailRequested(requested)
       } catch (error) {
-        // Don't tell strangers that the limit is reached: only the log reports it.
+        // Only the log reports that the limit is reached. Don't tell strangers.
         if (error instanceof PlatformError && error.code === 'ERR_THROTTLED') return false
         throw error
       }
@@ -151,16 +151,16 @@ export function createSendLinks({ links, mail, sites }: SendLinksParts): SendLin
   }
 }
 
-/** @returns null if mail servers could interpret the address differently */
+/** @returns the address; null if there is none, or if mail servers could interpret it differently */
 function mailable(email: string | null): string | null {
   return MailAddress.safeParse(email).data ?? null
 }
 
 /** Invitations, and other links that operators create. */
 export interface OperatorLinks extends Pick<SendLinks, 'needShare' | 'fromOperator'> {
-  /** Whether links are mailed. */
+  /** Whether links are sent by email. */
   readonly isMailing: boolean
-  /** The solutions whose sign-in uses the users table. Links can open these solutions' pages. */
+  /** Lists the solutions whose sign-in uses the users table. Links can open these solutions' pages. */
   solutions(): Promise<readonly LinkSolution[]>
   /**
    * @param name if undefined, the default solution is used, or the only one if there is no default

@@ -85,7 +85,10 @@ export function addLoginPagePages(pages: PageRouter, parts: LoginPagePageParts):
   }
 }
 
-/** Returns a locale's name. `tag` may be an unknown locale, because an i18n table's name only has to look like one. */
+/**
+ * Returns a locale's name. `tag` may be an unknown locale, because any name that looks like a locale is allowed for
+ * i18n tables.
+ */
 function nameOf(names: Intl.DisplayNames, tag: string): string {
   try {
     return names.of(tag) ?? tag

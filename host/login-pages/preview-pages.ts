@@ -25,23 +25,20 @@ export type LoginPreviewParts = {
   readonly settings: Pick<Settings, 'passwordHelp'>
 }
 
-/**
- * Query parameters of the preview, which determine how it looks. Invalid or missing values are replaced with the values
- * of a first visit.
- */
+/** The preview's query parameters. If a value is missing or invalid, the preview looks as on a first visit. */
 export const PreviewQuery = z.object({
   locale: z.string().max(100).catch(''),
   state: z.enum(LOGIN_STATE_NAMES).catch('first'),
   name: z.literal('kept').nullable().catch(null),
 })
 
-/** The example username, shown in states in which the page keeps the user's input. */
+/** The example username. It is shown in states in which the page shows the user's input again. */
 const KEPT_NAME = 'anna@example.org'
 
 /**
- * The login page in an iframe on the admin pages. The solution's author controls the page's scripts, so it gets an
- * opaque origin. It can't read cookies, the surrounding page or API responses, and it can't submit forms or open
- * windows.
+ * Routes for the login page in an iframe on the admin pages. The solution's author controls the page's scripts, so the
+ * page gets an opaque origin. It can't read cookies, the surrounding page or API responses. It can't submit forms or
+ * open windows.
  */
 export function addLoginPreviewRoutes(router: Router, parts: LoginPreviewParts): void {
   const { catalog, store, previewTickets, cloudLogin, settings } = parts
@@ -62,8 +59,8 @@ export function addLoginPreviewRoutes(router: Router, parts: LoginPreviewParts):
   })
 
   /**
-   * Check the ticket even for the page itself. It becomes part of the page's Content-Security-Policy, so unchecked text
-   * could change the policy.
+   * Checks the ticket. The page itself needs this too, because the ticket becomes part of its Content-Security-Policy.
+   * An unchecked ticket could change the policy.
    */
   function requireTicket(name: string, ticket: string): void {
     if (previewTickets.isFor(name, ticket)) return
@@ -71,7 +68,10 @@ export function addLoginPreviewRoutes(router: Router, parts: LoginPreviewParts):
   }
 }
 
-/** Only the frame on an admin page may show a preview. @throws ERR_NOT_A_NAVIGATION, ERR_FORBIDDEN */
+/**
+ * Checks that the request comes from the preview frame on an admin page.
+ * @throws ERR_NOT_A_NAVIGATION, ERR_FORBIDDEN
+ */
 export function requirePreviewFrame(ctx: Context, solution: string, kind: ScopeKind = 'read'): void {
   const session = pageSessionOf(ctx)
   if (session === null || !isFrameOfOurs(ctx)) {
@@ -84,8 +84,8 @@ export function requirePreviewFrame(ctx: Context, solution: string, kind: ScopeK
 }
 
 /**
- * Sends a login page for its frame, in the state that the query names.
- * @param folder the path of the preview, whose media are in `media/`
+ * Sends the login page for the preview frame, in the state that the query specifies.
+ * @param folder the path of the preview; its media are in the subfolder `media/`
  */
 export function sendLoginPreview(ctx: Context, look: LoginLook, folder: string): void {
   const { html, nonce } = renderLoginPreview(look, wantedOf(ctx, look))
@@ -96,21 +96,22 @@ export function sendLoginPreview(ctx: Context, look: LoginLook, folder: string):
 }
 
 /**
- * Tested in Chromium: it sends requests from a sandboxed page as cross-site, and font requests with the origin "null".
+ * Lets the preview load the response. Chromium treats requests from a sandboxed page as cross-site, and sends font
+ * requests with the origin "null".
  */
 export function allowInPreview(ctx: Context): void {
   ctx.set('Cross-Origin-Resource-Policy', 'cross-origin')
   ctx.set('Access-Control-Allow-Origin', 'null')
 }
 
-/** The folder of the page, whose media are in `media/`. */
+/** Returns the path of the preview. Its media are in the subfolder `media/`. */
 export function previewPath(name: string, ticket: string): string {
   return `/admin/solutions/${name}/login-page/preview/${ticket}/`
 }
 
 /**
  * Returns the CSP source for the preview's media. CSP can't express IPv6 addresses (CSP 3, section 2.3.1). For these,
- * allow the page's whole origin. Requests send no cookies.
+ * the policy allows the page's whole origin, which is safe because requests send no cookies.
  */
 function mediaSource(ctx: Context, folder: string): string {
   const origin = adminOrigin(ctx)

@@ -3,8 +3,8 @@ import type { PlatformKey } from '../../base/config/platform-key.ts'
 import { z } from '../../runtime/zod.ts'
 
 /**
- * Allows the preview of a login page to load the media of its solution. The preview is sandboxed, so its requests have
- * no cookies. Instead, a ticket in the URL proves that a signed-in user is viewing the preview.
+ * Tickets that allow the preview of a login page to load its solution's media. The preview is sandboxed, so its
+ * requests have no cookies. Instead, the ticket in the URL proves that a signed-in operator opened the preview.
  */
 export interface PreviewTickets {
   issue(solution: string): string
@@ -13,8 +13,8 @@ export interface PreviewTickets {
 
 const PURPOSE = 'login-preview'
 /**
- * In ms: the default lifetime of sessions on the admin pages. A ticket only gives access to media that all the
- * solution's users can see.
+ * Lifetime of a ticket in ms, equal to the default lifetime of sessions on the admin pages. A ticket gives access only
+ * to media that all of the solution's users can see.
  */
 const LIFETIME = 12 * 3_600_000
 /** The maximum length of a ticket, in characters. */

@@ -22,8 +22,8 @@ export interface AccountSource {
   /** Checks a remembered user again: their permissions may have changed since they signed in. */
   recheck(asking: Asking, series: Series): Promise<SignInAnswer>
   /**
-   * Whether the accepted sign-in is still valid. Call this after the session is stored. If the user's access ended
-   * before that, the session did not exist yet, so nothing has ended it.
+   * Whether the accepted sign-in is still valid. Call this after storing the session. If the user's access ended just
+   * before that, nothing else ends the new session.
    */
   stillHolds(asking: Asking, accepted: Checked, providerLogin: string | null): Promise<boolean>
 }
@@ -37,7 +37,7 @@ export type Checked = Pick<Accepted, 'login' | 'effects'> & {
 export interface FormSource extends AccountSource {
   /** How the source checks credentials. */
   readonly method: SignInMethod
-  /** The name that identifies the counters of sign-in attempts for its accounts. */
+  /** The name under which sign-in attempts for its accounts are counted. */
   countedAs(solution: ActiveSolution): string
   check(asking: Asking, fields: ReadonlyMap<string, string>): Promise<SignInAnswer>
   /** Whether the user whose passkey was used may sign in. @param fields as sent by the login page */
@@ -47,7 +47,10 @@ export interface FormSource extends AccountSource {
 export type PasskeyOwner = {
   readonly account: FactorAccount
   readonly user: PasskeyUser
-  /** When the passkey was last used before this sign-in, or created if it had not been used, in epoch ms. */
+  /**
+   * When the passkey was last used before this sign-in, in epoch ms. If it had never been used, this is when it was
+   * created.
+   */
   readonly lastUsedAt: number
 }
 
@@ -86,17 +89,18 @@ function usersTable(users: Users): FormSource {
   async function answerFor({ solution }: Asking, user: User): Promise<SignInAnswer> {
     const listed = permissionsOf(solution)
     const held = await users.permissionsFor(user.uid, solution.name)
-    // All solutions share the table. Permissions that this solution does not list belong to others.
+    // All solutions share the users table. Omit permissions that this solution doesn't list, because they belong to
+    // others.
     const permissions = listed === null ? held : held.filter((name) => listed.includes(name))
     if (permissions.length === 0) return refused()
     const login = { username: user.username, uid: user.uid, permissions }
-    // Use the language that the user chose, or the best match among the solution's languages.
+    // Use the user's language, or the best match for it among the solution's languages.
     const locale = user.locale === null ? null : chooseLocale(user.locale, availableLocales(solution.texts))
     return { kind: 'accepted', login, effects: { ...noEffects(), login, locale }, user }
   }
 
   /**
-   * Whether the user is still enabled and has the same password and at least the same permissions as when the password
+   * Whether the user is still enabled, with the same password and at least the same permissions as when the password
    * was checked.
    */
   async function isAsBefore(asking: Asking, { login, user: before }: Checked): Promise<boolean> {
@@ -121,7 +125,7 @@ function usersTable(users: Users): FormSource {
     },
     async recheck(asking, series) {
       const user = await users.recheck(series.uid)
-      // Users who must change their password do so after they have signed in on the login page.
+      // Users who must change their password have to sign in on the login page first.
       return user === null || user.mustChangePassword ? refused() : answerFor(asking, user)
     },
   }

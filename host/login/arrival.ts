@@ -5,7 +5,7 @@ import { readQuery } from '../../base/http/read-body.ts'
 import { cookieScope, stateOf } from '../../base/http/request.ts'
 import type { Sites } from '../../base/http/sites.ts'
 
-/** A request to sign in: the data that the browser sent, and the address it came from. */
+/** A sign-in request, with the data that the browser sent and the browser's IP address. */
 export type Asking = {
   readonly solution: ActiveSolution
   readonly locale: string

@@ -6,7 +6,7 @@ import type { AuthenticatorQuestion } from './ask-authenticator.ts'
 import { queryParams, withoutCustom } from './query-params.ts'
 import type { SignInAnswer } from './sign-in-answer.ts'
 
-/** A user's previous sign-in, as passed to scripts in `last_login`. */
+/** A user's earlier sign-in, as passed to scripts in `last_login`. */
 export type EarlierSignIn = Pick<Series, 'uid' | 'username' | 'permissions' | 'tenant'> & { readonly locale: string }
 
 export function earlierOf({ locale: asked }: Pick<Asking, 'locale'>, series: EarlierSeries): EarlierSignIn {
@@ -27,7 +27,7 @@ export async function askAgain(
   lastLogin: Json,
 ): Promise<SignInAnswer> {
   const { username, custom } = series
-  // Earlier releases did not store these fields. In that case, take them from the URL.
+  // Earlier releases did not store the custom fields. In that case, use the fields in the URL.
   const url = custom === null ? asking.url : withoutCustom(asking.url)
   const fields = new Map(Object.entries(custom ?? {}))
   const params = { ...queryParams(url, fields), username, last_login: lastLogin }

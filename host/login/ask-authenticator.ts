@@ -6,7 +6,7 @@ import { argumentOf } from './query-params.ts'
 import type { SignInAnswer } from './sign-in-answer.ts'
 
 /**
- * Asks the solution's authenticator about a user who is signing in, by calling its `onSolutionOpen(arg, queryParams)`.
+ * Calls `onSolutionOpen(arg, queryParams)` in the solution's authenticator for a user who is signing in.
  * @param fields the form's fields. Secret values in the fields and in the URL are not logged.
  */
 export type AuthenticatorQuestion = (

@@ -17,15 +17,15 @@ import { refuseOwnPassword } from './own-password.ts'
 import { sendPage } from './send-page.ts'
 
 /**
- * The page where users in the users table change their own password: `/solution/{name}/password`. Users must be signed
- * in or have just entered the correct password. After the change, they must sign in again in every browser.
+ * The page `/solution/{name}/password`, where users in the users table change their own password. They must be signed
+ * in, or have just entered the correct password. After the change, they must sign in again in every browser.
  */
 export interface ChangePasswordPages {
   /** Sends the page instead of starting a session, because the user must change the password they have just entered. */
   demand(ctx: Context, solution: ActiveSolution, locale: string, user: User): void
   /**
    * Sends the page to a user who is signed in.
-   * @throws ERR_NOT_FOUND if the account's password is not stored here
+   * @throws ERR_NOT_FOUND if the user's password is not in the users table
    */
   show(ctx: Context, solution: ActiveSolution, session: Session | null): Promise<void>
   /** Handles the page's form. */
@@ -43,12 +43,12 @@ export type ChangePasswordParts = {
 }
 
 const PURPOSE = 'change-password'
-/** How long the user has to choose a password, in ms. */
+/** The time that a user has to choose a password, in ms. */
 const TICKET_LIFETIME = 15 * 60_000
 
 type Refusal = { readonly status: 422 | 429; readonly text: string }
 
-/** The form's user, and the ticket that proves their identity; null if their session proves it. */
+/** The user who sent the form. The ticket proves their identity; it is null if their session does. */
 type Person = { readonly user: User; readonly ticket: string | null }
 
 export function createChangePasswordPages(
@@ -58,7 +58,8 @@ export function createChangePasswordPages(
   const { limits, sites, formTokens, key, users, audit } = parts
 
   /**
-   * Binds a ticket to the solution, the user and their current password. Changing the password invalidates the ticket.
+   * Returns the signed text of a ticket. It binds the ticket to the solution, the user and their current password, so
+   * changing the password invalidates the ticket.
    */
   function textOf(solution: string, { uid, passwordChangedAt }: User, expiry: string): string {
     return `${solution} ${expiry} ${passwordChangedAt} ${uid}`

@@ -15,8 +15,8 @@ export type LoginPageFacts = {
   /** Whether the active version has a `media/login.html`. */
   readonly hasTemplate: boolean
   /**
-   * Whether users see the template. If it lacks the form, the username or the password, users see the default page.
-   * With PLATFORM_CLOUD, they see the control center's page.
+   * Whether users see the template. They see the default page if the template lacks the form, the username or the
+   * password. With PLATFORM_CLOUD, they see the control center's page.
    */
   readonly isUsed: boolean
   readonly warnings: readonly LoginPageWarning[]
@@ -43,8 +43,8 @@ export async function lookAtLoginPage(
 }
 
 /**
- * The active version's bundle.
- * @throws ERR_VERSION_NOT_FOUND if it has just been erased
+ * Returns the active version's bundle.
+ * @throws ERR_VERSION_NOT_FOUND if the version has just been erased
  */
 export async function activeBundle(
   store: Pick<SolutionStore, 'bundle'>,

@@ -27,7 +27,7 @@ export type LoginPageSender = (ctx: Context, solution: ActiveSolution, page: Log
 export type LoginPageSenderParts = {
   readonly sites: Sites
   readonly formTokens: FormTokens
-  /** `PLATFORM_TESTING_MODE`: whether inputs have the attribute `data-cy`. */
+  /** `PLATFORM_TESTING_MODE`: if true, inputs have the attribute `data-cy`. */
   readonly isTesting: boolean
   /** `PASSWORD_HELP` */
   readonly passwordHelp: string
@@ -49,7 +49,7 @@ export function createLoginPageSender({
   return async (ctx, solution, page) => {
     const designed = (await cloudLogin?.pageOf(solution)) ?? null
     const look = lookOf(solution, designed, passwordHelp)
-    // The page may have texts in languages that the solution lacks.
+    // The control center's page may have texts in languages that the solution lacks.
     const asked = designed === null ? null : chooseLocale(ctx.get('Accept-Language'), localesOf(look))
     const nonce = createNonce()
     const arrival = readArrival(ctx, solution, page.locale, sites)
@@ -83,8 +83,8 @@ const OFFER_PASSKEYS = makeScript(new URL('../../base/web/passkeys/login.ts', im
 
 /**
  * A script that signs in with a login token in the fragment of the URL, `index.html#id_token=…`. Browsers don't send
- * the fragment to servers. It calls the prototype's `submit`, because a button named `submit` would hide the form's own
- * method.
+ * the fragment to servers. The script calls the prototype's `submit`, because a button named `submit` would hide the
+ * form's method.
  */
 const USE_LOGIN_TOKEN = `addEventListener('DOMContentLoaded', () => {
   const [, token] = /^#id_token=([A-Za-z0-9._-]+)$/.exec(location.hash) ?? []

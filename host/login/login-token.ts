@@ -9,11 +9,12 @@ import type { HostDatabase } from '../database/tables.ts'
 export interface LoginTokens {
   /**
    * @param expiresInMs default `LOGIN_TOKEN_LIFETIME`, at most `LONGEST_LIFETIME`
-   * @throws ERR_REQUEST_INVALID if user and permissions are too long for a token
+   * @throws ERR_REQUEST_INVALID if the user and permissions are too long for a token
    */
   issue(solution: string, login: Login, expiresInMs?: number): { readonly token: string; readonly expiresAt: number }
   /**
-   * Marks a token as used on all hosts. The caller checks its permissions against those in the solution's manifest.
+   * Marks a token as used, on all hosts. The caller must check the token's permissions against those in the solution's
+   * manifest.
    * @returns null if the token was not issued by this platform, is expired or was already used. Also null if it is for
    *   another solution; the token then remains unused
    */
@@ -22,11 +23,9 @@ export interface LoginTokens {
   sweep(): Promise<void>
 }
 
-/**
- * Maximum lifetime in ms. It is short, because a token is meant for a single sign-in and is not a long-term credential.
- */
+/** Maximum lifetime in ms. It is short, because a token is for a single sign-in, not a long-term credential. */
 export const LONGEST_LIFETIME = 24 * 3_600_000
-/** Maximum characters of a token, which is sent in a URL and in a form. */
+/** Maximum characters of a token. Tokens are sent in URLs and forms. */
 const LONGEST = 4096
 
 const Content = z.strictObject({ username: z.string(), uid: z.string(), permissions: z.array(z.string()) })

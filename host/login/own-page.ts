@@ -6,8 +6,8 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { Arrival } from './arrival.ts'
 
 /**
- * Whether a form came from one of our own pages. Its CSRF token must be valid. If the browser also sends the form's
- * origin, it must be the origin of `serverUrl`.
+ * Whether a form came from one of the platform's own pages. Its CSRF token must be valid. If the browser also sends the
+ * form's origin, it must be the same as that of `serverUrl`.
  */
 export function cameFromOwnPage(
   { ctx, scope, serverUrl }: Pick<Arrival, 'ctx' | 'scope' | 'serverUrl'>,
@@ -18,7 +18,10 @@ export function cameFromOwnPage(
   return formTokens.check(ctx, scope, fields.get('csrf_token'))
 }
 
-/** Reads a form of one of the platform's pages. @throws ERR_FOREIGN_ORIGIN if it came from elsewhere, or is too old */
+/**
+ * Reads a form from one of the platform's pages.
+ * @throws ERR_FOREIGN_ORIGIN if the form came from elsewhere, or is too old
+ */
 export async function readPlatformForm(
   from: Pick<Arrival, 'ctx' | 'scope' | 'serverUrl'>,
   { formTokens, limits }: { readonly formTokens: FormTokens; readonly limits: Limits },

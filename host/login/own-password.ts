@@ -6,8 +6,8 @@ import { stateOf } from '../../base/http/request.ts'
 import { platformText } from '../../base/web/texts.ts'
 
 /**
- * Checks the current password of a user who is signed in. The attempt counts towards the same limits as an attempt on
- * the login page.
+ * Checks the current password of a user who is signed in. The attempt counts towards the same limits as attempts on the
+ * login page.
  * @returns null if the password is correct; otherwise the reason, in the user's language
  */
 export async function refuseOwnPassword(

@@ -16,7 +16,7 @@ export function createPasskeyPlaces(
   sites: Pick<Sites, 'shared' | 'originOf'>,
 ): PasskeyPlaces {
   /**
-   * The result for the last origin. It is cached because parsing a URL is slow and most requests have the same origin.
+   * The result for the last origin. It is cached, because parsing URLs is slow and most requests have the same origin.
    */
   let last: { readonly origin: string; readonly place: PasskeyPlace | null } | null = null
 
@@ -37,8 +37,8 @@ export function createPasskeyPlaces(
     at,
     isBlockedByAddress: (origin) => passkeys !== 'off' && !takesPasskeys(origin),
     isOfferedFor(solution) {
-      // Without SOLUTION_ORIGIN and PUBLIC_URL, the host name is whatever users type. It is known only if the host
-      // listens on loopback.
+      // Without SOLUTION_ORIGIN and PUBLIC_URL, users can open the host under any host name. The name is known only if
+      // the host listens on loopback.
       const typed = isLoopback(host) && publicUrl === null ? 'localhost' : 'host.invalid'
       return at(sites.originOf(solution, { address: '', protocol: 'https', host: typed })) !== null
     },

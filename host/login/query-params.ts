@@ -1,15 +1,15 @@
 import type { Json } from '../../runtime/plugin.ts'
 
-/** Browser histories and logs contain URLs, so scripts get these parameters only from the form. */
+/** Scripts get these parameters only from the form, because browser histories and logs contain URLs. */
 const NEVER_FROM_URL = new Set(['username', 'password'])
 /**
- * Fields that scripts never receive. Most are for the host itself. Only the host may set `last_login`, because
+ * Fields that scripts never receive. Most are meant only for the host. Only the host may set `last_login`, because
  * authenticators skip the password check if it is set.
  */
 const NEVER_FOR_SCRIPTS = new Set(['csrf_token', 'id_token', 'passkey', 'remember', 'last_login'])
 
 /**
- * Returns `queryParams` for an entry function: the URL's parameters, then the form's fields, which take precedence. All
+ * Returns `queryParams` for an entry function: the URL's parameters and the form's fields. Fields take precedence. All
  * values are strings, in their original order. The object has no prototype, not even in the guest.
  */
 export function queryParams(
@@ -22,12 +22,12 @@ export function queryParams(
   return params
 }
 
-/** The `custom_*` inputs on a login page. Later maps take precedence. */
+/** Returns the `custom_*` fields from all maps. Later maps take precedence. */
 export function customFields(...maps: readonly ReadonlyMap<string, string>[]): Record<string, string> {
   return Object.fromEntries(maps.flatMap((map) => [...map]).filter(([name]) => isCustom(name)))
 }
 
-/** The parameters except those named `custom_*`. */
+/** Returns the parameters without those named `custom_*`. */
 export function withoutCustom(url: ReadonlyMap<string, string>): Map<string, string> {
   return new Map([...url].filter(([name]) => !isCustom(name)))
 }
@@ -36,7 +36,7 @@ function isCustom(name: string): boolean {
   return name.startsWith('custom_')
 }
 
-/** The value of `arg` that `onSolutionOpen` receives: the URL's parameter `argument`, or null. */
+/** Returns the value of `arg` for `onSolutionOpen`: the URL's parameter `argument`, or null. */
 export function argumentOf(url: ReadonlyMap<string, string>): string | null {
   return url.get('argument') ?? null
 }

@@ -5,7 +5,7 @@ import type { Arrival } from './arrival.ts'
 /** A user who is signed in, and where to send their browser. */
 export type SignedIn = {
   readonly username: string
-  /** The URL to which a script sends the browser instead of to `page`, or null. */
+  /** The URL that a script set, which replaces `page`; or null. */
   readonly showUrl: string | null
   readonly page: string
   /** The locale of the page that `sendToAddress` shows before a redirect to another origin. */
@@ -13,7 +13,7 @@ export type SignedIn = {
 }
 
 /**
- * The last step of a sign-in: redirects the browser to the target set by a script, or otherwise to the requested page.
+ * The last step of a sign-in. Redirects the browser to the URL that a script set, or otherwise to the requested page.
  */
 export function redirectSignedIn(
   { ctx, serverUrl }: Arrival,

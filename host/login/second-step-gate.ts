@@ -14,7 +14,7 @@ export type FirstStep = {
   readonly login: Login
   readonly tenant: Tenant | null
   readonly locale: string
-  /** The URL that the browser is redirected to once the user is signed in: see `SignedIn`. */
+  /** The URL that a script set for the redirect after the sign-in: see `SignedIn`. */
   readonly showUrl: string | null
   readonly page: string
   readonly source: AccountSourceName
@@ -22,7 +22,7 @@ export type FirstStep = {
   readonly methods: readonly SignInMethod[]
   /** If not null, a remembered login is started. */
   readonly remember: Pick<RememberedUser, 'custom'> | null
-  /** The account for which the host will recognise this browser at the next sign-in, or null. */
+  /** The account that this browser will be known for at the next sign-in, or null. */
   readonly knownAs: { readonly source: string; readonly username: string } | null
   /** The state of the user's password when it was checked; null if it isn't in the users table. */
   readonly password: Pick<User, 'passwordChangedAt' | 'mustChangePassword'> | null
@@ -30,13 +30,15 @@ export type FirstStep = {
   readonly isRaised: boolean
 }
 
-/** Decides after the first step of every sign-in, before a session starts, whether a second step is needed. */
+/**
+ * Decides whether a second step is needed. This happens after the first step of every sign-in, before a session starts.
+ */
 export interface SecondStepGate {
   /** @returns null if the sign-in is complete; otherwise a response that opens the page for the next step */
   check(arrival: Arrival, first: FirstStep): Promise<Refusal | null>
   /**
-   * Whether a remembered login may be used again. Its original sign-in must satisfy the policy that now applies to the
-   * user. The source has already accepted the user.
+   * Whether a remembered login may be used again. The original sign-in must satisfy the policy that now applies to the
+   * user. The account's source has already accepted the user.
    */
   allowsAgain(asking: Asking, series: Series, accepted: Pick<Accepted, 'login' | 'effects'>): Promise<boolean>
 }

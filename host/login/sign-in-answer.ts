@@ -4,8 +4,8 @@ import type { Login } from '../../plugins/security/host.ts'
 import type { Failed } from '../../runtime/outcome.ts'
 
 /**
- * A source's response about a user. `failed` means that the source could not decide. `state` is the login page's state
- * after a rejection, by default `refused`.
+ * An account source's decision about a user. `failed` means that the source could not decide. `state` is the state of
+ * the login page after a rejection, by default `refused`.
  */
 export type SignInAnswer =
   | { readonly kind: 'accepted'; readonly login: Login; readonly effects: Effects; readonly user: User | null }

@@ -27,15 +27,16 @@ export type LoginFormParts = SessionParts & {
 }
 
 /**
- * `isOfClient`: whether the solution's login form signed the user in. Otherwise, a login token did, and its issuer
- * vouches for the user.
+ * `isOfClient` is true if the solution's login form signed the user in. Otherwise, the user has a login token, whose
+ * issuer vouches for them.
  */
 type FormSignIn = ClientSignIn & { readonly isOfClient: boolean }
 type Attempt = Arrival & { readonly fields: ReadonlyMap<string, string> }
 
 /**
  * Handles the form that a client's page sends after the client's login form has signed a user in. `id_token` is either
- * a client's token or a login token. All other fields are ignored: names and passwords are only for the form's script.
+ * a client's token or a login token. All other fields are ignored, because names and passwords are meant only for the
+ * form's script.
  */
 export const BY_LOGIN_FORM: WayOfSigningIn<Attempt, Attempt, FormSignIn, SignedIn, LoginFormParts> = {
   ownPage: checkPage,
@@ -80,7 +81,7 @@ export async function signInByLoginForm(
   await walkSignIn(BY_LOGIN_FORM, { ...readArrival(ctx, solution, locale, parts.sites), fields }, parts)
 }
 
-/** The source is '', because no source can check the user again. */
+/** Returns the first step of the sign-in. Its `source` is '', because no source can check the user again. */
 function firstStepOf({ solution }: Attempt, signIn: FormSignIn): FirstStep {
   const { login, tenant, locale, page, showUrl, authenticatedUid, needsSecondFactor } = signIn
   return {
@@ -104,8 +105,8 @@ function checkPage(attempt: Attempt, { formTokens }: LoginFormParts): Attempt | 
   const { ctx, serverUrl, fields } = attempt
   if (cameFromOwnPage(attempt, fields, formTokens)) return attempt
   return new Refusal(null, () => {
-    // Another tab has signed in, which invalidated this page's CSRF token. Reload the page as the user who is signed in
-    // now.
+    // The user signed in on another tab, which invalidated this page's CSRF token. Reload the page as the user who is
+    // signed in now.
     if (sourceOfPost(ctx, serverUrl) === 'same-origin') return goTo(ctx, requestedPage(ctx))
     throw new PlatformError(
       'ERR_FOREIGN_ORIGIN',
@@ -114,7 +115,7 @@ function checkPage(attempt: Attempt, { formTokens }: LoginFormParts): Attempt | 
   })
 }
 
-/** Count the attempt only towards the network's limit, because the account is unknown. */
+/** Returns what to count the attempt towards. This is only the network's limit, because the account is unknown. */
 function counted({ solution, address }: Attempt) {
   return { source: `solution ${solution.name}`, username: '', address }
 }
@@ -137,7 +138,7 @@ async function readToken(
   return { ...nothing, login, locale, page: requestedPage(ctx), isOfClient: false }
 }
 
-/** Redirects to the requested page, where the client opens with its login form again. */
+/** Redirects to the requested page, which shows the login form again. */
 function refused({ ctx }: Attempt): Refusal {
   return new Refusal({ outcome: 'refused', username: '' }, () => goTo(ctx, requestedPage(ctx)))
 }

@@ -6,14 +6,13 @@ export type FormMode = 'DEFAULT' | 'AUTHENTICATOR' | 'PLATFORM_CLOUD'
 export type ProviderMode = 'OAUTH' | 'OAUTH_AUTHENTICATOR'
 
 /**
- * How a solution's users sign in, derived from current and older manifest properties. With `LOGIN_FORM`, users sign in
- * with one of the solution's own forms, in a client without a user.
+ * How a solution's users sign in, according to current and older manifest properties. With `LOGIN_FORM`, users sign in
+ * on one of the solution's own forms, in a client without a user.
  */
 export type SignInMode = 'NONE' | FormMode | 'LOGIN_FORM' | ProviderMode
 
 /**
- * Returns the sign-in mode in a manifest. `loginSolution` is an older property that works like a module of type
- * authenticator.
+ * Returns the sign-in mode in a manifest. The older property `loginSolution` works like a module of type authenticator.
  */
 export function signInModeOf({ manifest }: Pick<PreparedSolution, 'manifest'>): SignInMode {
   const mode = manifest.authenticator

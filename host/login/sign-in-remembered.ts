@@ -20,7 +20,7 @@ type Rechecked = { readonly known: KnownUse; readonly answer: Accepted }
 
 /** Handles a page request from a browser that remembers its user. */
 export const REMEMBERED: WayOfSigningIn<Asked, Attempt, Rechecked, Again, SessionParts, RememberedSignIn> = {
-  // There is no form to check. But only a navigation may sign the user in, not a prefetch.
+  // There is no form to check, but a prefetch must not sign the user in.
   ownPage: (asked) =>
     asked.ctx.get('Sec-Purpose') === ''
       ? { ...asked, cookies: readCookies(asked.ctx, 'remember', asked.scope) }
@@ -35,8 +35,8 @@ export const REMEMBERED: WayOfSigningIn<Asked, Attempt, Rechecked, Again, Sessio
 }
 
 /**
- * Signs in the user that a browser remembers, if they may still sign in. If the source could not decide (`failure`, or
- * it throws), the cookie and the remembered login stay unchanged.
+ * Signs in the user that a browser remembers, if they may still sign in. If the source returns `failure` or throws an
+ * error, the cookie and the remembered login stay unchanged.
  */
 export function signInRemembered(
   arrival: Arrival,
@@ -81,7 +81,7 @@ async function recheck(
   return new Refusal(endedBy('refused'), () => null)
 }
 
-/** Starts a session, and gives the browser the next cookie of its remembered login. */
+/** Starts a session, and sends the next cookie of the remembered login to the browser. */
 async function startAgain(attempt: Attempt, { known, answer }: Rechecked, parts: SessionParts) {
   const { ctx, solution, scope, source } = attempt
   const { remembered, limits } = parts
@@ -125,7 +125,8 @@ function auditRemembered(
 type KnownUse = { readonly cookie: string; readonly use: Exclude<RememberedUse, { kind: 'unknown' }> }
 
 /**
- * Returns the remembered login for a valid cookie. If no cookie is valid but one was stolen, returns the stolen one.
+ * Returns the remembered login for the first valid cookie. If none is valid, returns the login for a stolen cookie, if
+ * any.
  */
 export async function findUse(
   solution: string,

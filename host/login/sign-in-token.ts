@@ -11,10 +11,7 @@ export type ClientSignIn = {
   readonly locale: string
   /** Path and query of the requested page, as returned by `requestedPage`. */
   readonly page: string
-  /**
-   * The URL to which the script sends the browser instead of to `page`, already checked (`application.showURL`); or
-   * null.
-   */
+  /** The URL that the script set, which replaces `page`; or null. It has been checked, see `application.showURL`. */
   readonly showUrl: string | null
   /** The uid of the user that `security.authenticate` found in the same call; null if there is none. */
   readonly authenticatedUid: string | null
@@ -23,18 +20,19 @@ export type ClientSignIn = {
 }
 
 /**
- * A login form's script signs its user in over the client's connection, which can't set cookies. So the page posts a
- * token to the host, which then starts the session. The token can be used once, within a minute, and only in the
+ * A login form's script signs in its user over the client's connection, which can't set cookies. So the page posts a
+ * token to the host, and the host starts the session. The token can be used once, within a minute, and only in the
  * client's browser.
  */
 export interface ClientSignIns {
   /**
    * @param signIn `browser` is the result of `FormTokens.browserOf` for the connection's handshake
-   * @throws ERR_REQUEST_INVALID if user and permissions are too long for a token
+   * @throws ERR_REQUEST_INVALID if the user and permissions are too long for a token
    */
   issue(signIn: ClientSignIn & { readonly solution: string; readonly browser: string }): string
   /**
-   * Marks a token as used on all hosts. The caller checks its permissions against those in the solution's manifest.
+   * Marks a token as used, on all hosts. The caller must check the token's permissions against those in the solution's
+   * manifest.
    * @returns null if the token was not issued to a client, is expired or was already used. Also null if it is for
    *   another solution or browser; the token then remains unused
    */

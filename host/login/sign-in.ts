@@ -54,7 +54,10 @@ type Attempt = Arrival & { readonly source: FormSource; readonly fields: Readonl
 
 type Shown = Pick<Attempt, 'ctx' | 'solution' | 'locale' | 'fields'>
 
-/** Errors after which the credentials were not checked, because the source is unreachable or rejects the request. */
+/**
+ * Errors that mean that the credentials were not checked, because the source is unreachable or rejects the request.
+ * Each has a state of the login page.
+ */
 const AWAY: Partial<Record<ErrorCode, LoginStateName>> = {
   ERR_DATABASE_UNREACHABLE: 'unavailable',
   ERR_CLOUD_UNREACHABLE: 'cloudAway',
@@ -62,10 +65,10 @@ const AWAY: Partial<Record<ErrorCode, LoginStateName>> = {
   ERR_DIRECTORY_UNREACHABLE: 'directoryAway',
   ERR_DIRECTORY_REFUSED: 'directoryAway',
 }
-/** `Retry-After` in seconds for errors that don't contain a time. */
+/** The default `Retry-After` in seconds, for errors without a time. */
 const RETRY_AFTER = 5
 
-/** More passwords are being checked than the machine can handle at the same time. */
+/** The failure if more passwords are being checked than the machine can handle at the same time. */
 const PASSWORDS_BUSY: Failed = {
   code: 'sandbox_busy',
   message: 'too many passwords are being checked at the same time',
@@ -91,7 +94,7 @@ export function showLoginPage(
   })
 }
 
-/** `passkeyOf`: the account of a user who signed in with a passkey. */
+/** `passkeyOf` is the account of a user who signed in with a passkey. */
 type Checked = Accepted & { readonly passkeyOf?: FactorAccount }
 
 /** Handles a name and password entered on the login page. */
@@ -106,7 +109,7 @@ export const BY_PASSWORD: WayOfSigningIn<Attempt, Attempt, Checked, SignedIn, Si
   failed: refusalOfError,
 }
 
-/** Handles a passkey that the login page sends. It completes both steps. */
+/** Handles a passkey that the login page sends. A passkey completes both steps of a sign-in. */
 export const BY_PASSKEY: typeof BY_PASSWORD = {
   ...BY_PASSWORD,
   // Count the attempt only towards the network's limit, because the account is unknown.
@@ -114,7 +117,7 @@ export const BY_PASSKEY: typeof BY_PASSWORD = {
   source: checkPasskey,
 }
 
-/** Handles a login token that the login page sends: see `USE_LOGIN_TOKEN` in login-page.ts. */
+/** Handles a login token that the login page sends. See `USE_LOGIN_TOKEN` in login-page.ts. */
 export const BY_LOGIN_TOKEN: typeof BY_PASSWORD = {
   ...BY_PASSWORD,
   // Count the attempt only towards the network's limit, because the account is unknown.
@@ -140,8 +143,8 @@ export async function signIn(
 }
 
 /**
- * Checks that the form came from our own page. If the page was merely open for too long, the user gets a new one with
- * their input.
+ * Checks that the form came from the platform's own page. If not, for example because the page has expired, the user
+ * gets a new page with their input.
  */
 function checkPage(attempt: Attempt, { formTokens, sendLoginPage }: SignInParts): Attempt | Refusal {
   if (cameFromOwnPage(attempt, attempt.fields, formTokens)) return attempt
@@ -159,7 +162,7 @@ async function checkPassword(attempt: Attempt, parts: SignInParts): Promise<Refu
   try {
     const answer = await attempt.source.check(attempt, attempt.fields)
     if (answer.kind === 'failed') return failed(attempt, answer.failure, parts)
-    // The result is "verify" only if the password was correct, so the attempt doesn't count as a guess.
+    // The state is `verify` only if the password was correct, so the attempt doesn't count as a guess.
     const isRight = answer.kind === 'accepted' || answer.state === 'verify'
     if (isRight) await throttle.succeeded(counted(attempt), known)
     return answer.kind === 'accepted' ? answer : refused(attempt, answer, parts)
@@ -170,7 +173,7 @@ async function checkPassword(attempt: Attempt, parts: SignInParts): Promise<Refu
   }
 }
 
-/** The passkey identifies the user. The source decides whether they may sign in. */
+/** Checks a passkey, which identifies the user. The source then decides whether they may sign in. */
 async function checkPasskey(attempt: Attempt, parts: SignInParts): Promise<Refusal | Checked> {
   const { solution, source, fields } = attempt
   const used = await parts.passkeyRequests.use(attempt, 'sign-in', null, fields.get('passkey') ?? '')
@@ -186,7 +189,7 @@ async function checkPasskey(attempt: Attempt, parts: SignInParts): Promise<Refus
   const answer = await source.checkPasskey(attempt, used, fields)
   if (answer.kind === 'failed') return failed(attempt, answer.failure, parts)
   if (answer.kind === 'refused') return refused(attempt, { ...answer, state: answer.state ?? 'passkeyRefused' }, parts)
-  // The script must not sign in anyone else: the passkey proves only this account.
+  // The script must not sign in anyone else, because the passkey is valid only for this account.
   if (answer.login.uid !== account.uid) return refused(attempt, PASSKEY_REFUSED, parts)
   await parts.throttle.succeeded(counted(attempt), true)
   return { ...answer, passkeyOf: account }
@@ -223,7 +226,7 @@ async function acceptCredentials(attempt: Attempt, accepted: Checked, parts: Sig
 
 function firstStepOf(attempt: Attempt, { login, effects, user, passkeyOf }: Checked): FirstStep {
   const { ctx, solution, source, fields } = attempt
-  // A script signed in a user of the users table, after it had checked the password there.
+  // Whether a script signed in a user in the users table, after checking their password there.
   const isOfTable = source.name === '' && effects.authenticatedUid === login.uid
   return {
     account: passkeyOf ?? factorAccount(isOfTable ? 'users' : source.name, solution.name, login.uid),
@@ -273,15 +276,14 @@ export function showRecheckError(
   error: unknown,
   { sendLoginPage }: SignInParts,
 ): Promise<void> {
-  // An unreachable database has its own error page, because the host can't read the browser's session without the
-  // database.
+  // An unreachable database has a separate error page, because without it the host can't read the browser's session.
   const isShown = isSourceAway(error) || (error instanceof PlatformError && error.code === 'ERR_THROTTLED')
   if (!isShown) throw error
   const fields = keptFields(readQuery(ctx), { username: false })
   return sendAway({ ctx, solution, locale, fields }, error, sendLoginPage)
 }
 
-/** The check of a remembered user failed. The login page reports this, and the browser keeps its cookie. */
+/** Shows the login page after the check of a remembered user failed. The browser keeps its cookie. */
 export function showRecheckFailure(
   ctx: Context,
   solution: ActiveSolution,
@@ -292,7 +294,7 @@ export function showRecheckFailure(
   return showFailure({ ctx, solution, locale, fields: new Map() }, failure, 200, sendLoginPage)
 }
 
-/** Handles a rejection by the source, which is a valid response and not an error. */
+/** Handles a rejection by the source, which is not an error. */
 function refused(attempt: Attempt, { effects, values, state }: Refused, { sendLoginPage }: SignInParts): Refusal {
   const { ctx, solution, locale, fields, serverUrl } = attempt
   return new Refusal(endedBy(attempt, 'refused'), () => {
@@ -323,7 +325,7 @@ function failed(attempt: Attempt, failure: Failed, { sendLoginPage }: SignInPart
 function refusalOfError(attempt: Attempt, error: unknown, parts: SignInParts): Refusal {
   if (!(error instanceof PlatformError)) throw error
   if (error.code === 'ERR_PASSWORDS_BUSY') return failed(attempt, PASSWORDS_BUSY, parts)
-  // The control center also limits attempts.
+  // The control center limits attempts, too.
   if (error.code === 'ERR_THROTTLED') return throttled(attempt, waitOf(error), parts)
   if (AWAY[error.code] === undefined) throw error
   const ended = { ...endedBy(attempt, error.code), isRepeatable: true }
@@ -360,7 +362,7 @@ function waitOf({ details }: PlatformError): number {
   return typeof details.retryAfter === 'number' ? details.retryAfter : RETRY_AFTER
 }
 
-/** The page keeps the user's input, except passwords. */
+/** Sends the login page in this state. It shows the user's input again, except passwords. */
 function sendState(
   { ctx, solution, locale, fields }: Shown,
   state: Pick<LoginPage, 'status' | 'failed' | 'notice'>,

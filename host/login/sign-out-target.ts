@@ -17,7 +17,7 @@ export type SignOutTarget =
 /**
  * Creates signed tokens that contain a sign-out target. A client's script passes the target through the page to the
  * solution's logout. Without a signature, the logout would be an open redirect. A token is valid for a minute and for
- * one session. It may be used again, since the first use ends the session.
+ * one session. It can be used again, which is harmless because the first use ends the session.
  */
 export interface SignOutTargets {
   /** @param session the session's public id */
@@ -30,8 +30,8 @@ const PURPOSE = 'client-sign-out'
 /** How long a token is valid, in ms. The time is short, because the page posts the token immediately. */
 const LIFETIME = 60_000
 /**
- * Maximum characters of a token. URLs and arguments have up to 2,048 characters. Their JSON in base64 is up to 8 times
- * as long.
+ * Maximum characters of a token. URLs and arguments can have 2,048 characters. As JSON in base64, they are up to 8
+ * times as long.
  */
 const LONGEST = 20_000
 
@@ -63,7 +63,7 @@ export function createSignOutTargets(key: PlatformKey, now: () => number = Date.
 
 export type TargetParts = { readonly sites: Sites; readonly catalog: Catalog }
 
-/** @returns null for a URL that scripts may not redirect to, or for a solution that does not exist */
+/** @returns the URL of the target; null if scripts may not redirect to it, or if the solution does not exist */
 export async function addressOfTarget(
   target: SignOutTarget,
   client: ClientSide,
@@ -74,7 +74,7 @@ export async function addressOfTarget(
 }
 
 /**
- * The solution's page that `security.logout(solution, argument)` redirects to.
+ * Returns the URL of the page that `security.logout(solution, argument)` redirects to.
  * @returns null if no solution is given, or it does not exist
  */
 export async function pageOfSolution(

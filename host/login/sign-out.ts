@@ -14,7 +14,7 @@ import { noteSignedOut } from './signed-out-browser.ts'
 export type ProviderSignOut = {
   /** The URL that the browser is redirected to. */
   readonly address: string
-  /** Whether the browser is redirected to the provider to end the provider's session. */
+  /** Whether the browser is redirected to the provider, which ends its own session. */
   readonly endsThere: boolean
 }
 
@@ -48,8 +48,8 @@ export async function signOut(
     providerLogin === null
       ? { address: target ?? signedOutPage, endsThere: false }
       : await providerLogout.signOut(providerLogin, `${origin}${signedOutPage}`, target)
-  // Record this even if the session has already ended. The host then no longer knows the provider, and the user may
-  // still be signed in there.
+  // Record the sign-out even if the session has already ended. Then the provider is unknown, and the user may still be
+  // signed in there.
   if (!endsThere && isProviderMode(signInModeOf(solution))) noteSignedOut(ctx, cookieScope(ctx, sites, solution.name))
   return address
 }

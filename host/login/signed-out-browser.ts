@@ -1,12 +1,12 @@
 import type { Context } from 'koa'
 import { type CookieScope, readCookie, setCookie } from '../../base/http/cookies.ts'
 
-/** How long the sign-out stays recorded, in ms. Chosen here: sessions at large providers last for months. */
+/** How long the browser's sign-out is recorded, in ms. Chosen here: sessions at large providers last for months. */
 const NOTED_FOR = 365 * 86_400_000
 
 /**
- * Records in the browser that its user signed out here. They may still be signed in at the provider, which would
- * otherwise sign them in again without asking.
+ * Records in the browser that its user signed out here. They may still be signed in at the provider. Without this
+ * record, the provider would sign them in again without asking.
  */
 export function noteSignedOut(ctx: Context, scope: CookieScope): void {
   setCookie(ctx, 'signed-out', scope, '1', NOTED_FOR)

@@ -17,18 +17,18 @@ import { signInModeOf } from './sign-in-mode.ts'
 
 /** The sign-in that a session is based on. */
 export type SessionBasis = {
-  /** '' if no source can revoke the session, for example after a sign-in with a login token. */
+  /** The account's source; '' if no source can revoke the session, for example after a sign-in with a login token. */
   readonly source: AccountSourceName
   /** The id of the sign-in at an OAuth provider, or null. */
   readonly providerLogin: string | null
-  /** The source of the account whose second factors apply. */
+  /** The source of the account whose second factors are used. */
   readonly factorsOf: AccountSourceName
   readonly methods: readonly SignInMethod[]
   /** Whether the user has just entered credentials. */
   readonly isConfirmed: boolean
   /**
-   * Whether the sign-in is still valid. Call this after the session is stored. If the user's access ended before that,
-   * the session did not exist yet, so nothing has ended it.
+   * Whether the sign-in is still valid. Call this after storing the session. If the user's access ended just before
+   * that, nothing else ends the new session.
    */
   readonly stillHolds: () => Promise<boolean>
 }
@@ -144,7 +144,7 @@ export function auditSignIn(
   else audit.note(entry)
 }
 
-/** The tenant and locale that the script set. The locale defaults to the browser's language. */
+/** Returns the tenant and locale that the script set. The locale defaults to the browser's language. */
 export function valuesOf({ locale }: Pick<Arrival, 'locale'>, effects: Pick<Effects, 'tenant' | 'locale'>) {
   return { tenant: effects.tenant, locale: effects.locale ?? locale }
 }

@@ -6,7 +6,7 @@ import type { HostDatabase } from '../../database/tables.ts'
 export interface Lease {
   /**
    * Does the work unless another node has the lease.
-   * @returns false if another node has it
+   * @returns false if another node has the lease
    */
   hold(work: () => Promise<void>): Promise<boolean>
 }
