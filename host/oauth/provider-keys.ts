@@ -5,10 +5,10 @@ import type { ProviderRequests } from './provider-requests.ts'
 import { createRecentlyUsed } from './recently-used.ts'
 import type { FindKey, TokenHeader } from './signed-token.ts'
 
-/** The public keys of providers, cached separately for each solution. */
+/** Providers' public keys, cached separately for each solution. */
 export interface ProviderKeys {
   /**
-   * The key that may have signed a token with this header. Concurrent callers share one request. Failures are not
+   * Finds the key that may have signed a token with this header. Concurrent callers share one request. Failures are not
    * cached, so the next sign-in tries again.
    * @throws OAuthProblem `oauth_token` if the key set has no such key, or several different ones; `oauth_provider` if
    *   the key set can't be fetched
@@ -28,14 +28,14 @@ export function findKey(keys: ProviderKeys, solution: string, jwksUri: string): 
   return (header, isRejected) => keys[isRejected ? 'findOther' : 'find'](solution, jwksUri, header)
 }
 
-/** How long a key set is cached, in ms. For this long, a withdrawn key is still accepted. */
+/** How long a key set is cached, in ms. Until then, a withdrawn key is still accepted. */
 const BELIEVED = 10 * 60_000
-/** Minimum interval between requests for a key set because of unknown keys, in ms. */
+/** Minimum interval, in ms, between requests for a key set that unknown keys cause. */
 const COOL_DOWN = 5000
 /**
- * Rate limit for fetching a key set because of an unknown key: bursts of `most`, and one more request per
- * `regainedEach` ms. Without a limit, anyone could trigger requests with tokens that name unknown keys. Requests that
- * find the key don't count, so a provider may rotate keys often.
+ * Limits how often an unknown key causes a request for the key set: at first `most` times, then once every
+ * `regainedEach` ms. Without a limit, anyone could cause requests by sending tokens that name unknown keys. A request
+ * that finds the key is not counted, so a provider may rotate keys often.
  */
 const BUDGET = { most: 2, regainedEach: 60_000 }
 /** Maximum number of cached key sets, for all solutions together. */
@@ -44,13 +44,13 @@ const MOST_SETS = 200
 type KeySetState = {
   keys: readonly ProviderKey[]
   /**
-   * `readAt` is when `keys` were received, `askedAt` when the last request ended: in epoch ms, or null before the first
-   * time.
+   * Both in epoch ms, or null before the first time: `readAt` is when `keys` were received, and `askedAt` is when the
+   * last request ended.
    */
   readAt: number | null
   askedAt: number | null
   asking: Asking | null
-  /** The number of requests that were left at the time `at`, in epoch ms. */
+  /** The number of requests that were left at the time `at` (epoch ms). */
   budget: { left: number; at: number }
 }
 
@@ -150,8 +150,8 @@ export function createProviderKeys(
 }
 
 /**
- * Chosen here: if several different keys match, none is used, because a signature by any of them would be accepted.
- * This happens if the token has no `kid`, or if two keys in the set have the same one.
+ * Chosen here: if several different keys match, none is used, because otherwise a signature by any of them would be
+ * accepted. This happens if the token has no `kid`, or if two keys in the set have the same one.
  * @returns null if no key matches
  */
 function keyFor(keys: readonly ProviderKey[], { alg, kid }: TokenHeader): ProviderKey | null {

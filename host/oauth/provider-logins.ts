@@ -32,7 +32,7 @@ export type ProviderLoginContent = {
   readonly refreshToken: string | null
 }
 
-/** A logout that a provider has reported: either for one of its sessions, or for all sessions of a user. */
+/** A logout reported by a provider, for one of its sessions or for all of a user's sessions. */
 export type SignedOut = { readonly client: ClientName; readonly subject: string | null; readonly sid: string | null }
 
 /** Identifies a registration at a provider. */
@@ -53,16 +53,16 @@ export interface ProviderLogins {
   ): Promise<string | null>
   /** @returns null if there is no such login, or it has ended */
   find(id: string): Promise<ProviderLogin | null>
-  /** The newest login with this registration, used to get its configuration. */
+  /** Finds the newest login with this registration, to read the registration's configuration from it. */
   findOfClient(solution: string, client: ClientName): Promise<ProviderLogin | null>
   isAlive(id: string): Promise<boolean>
   /**
-   * Claims a login for a refresh, so that only one caller across all hosts sends the refresh token to the provider: it
-   * may be valid only once.
+   * Claims a login for a refresh. The refresh token may be valid only once, so only one caller across all hosts may
+   * send it to the provider.
    * @returns false if another caller has the claim
    */
   claimRefresh(id: string): Promise<boolean>
-  /** Stores the result of the refresh and releases the claim; null only releases the claim. */
+  /** Stores the refresh's result and releases the claim. With null, it only releases the claim. */
   finishRefresh(login: ProviderLogin, content: ProviderLoginContent | null): Promise<void>
   /** Ends a login and deletes its tokens. */
   end(id: string): Promise<void>
@@ -76,8 +76,8 @@ export interface ProviderLogins {
 }
 
 /**
- * Maximum requests per refresh: tokens, keys (twice if one is unknown) and user info, plus one as a margin for the
- * host's own work.
+ * Maximum number of requests per refresh: one for tokens, up to two for keys, one for user info, and one as a margin
+ * for the host's own work.
  */
 const REFRESH_REQUESTS = 5
 /** How long a provider's logout stays recorded, in ms, so that sign-ins in progress can be rejected. */
@@ -91,7 +91,7 @@ export function createProviderLogins(
   now: () => number = Date.now,
 ): ProviderLogins {
   const purposeOf = (solution: string, id: string) => `provider-login ${solution} ${id}`
-  /** The claim of an interrupted refresh expires after this time, in ms. */
+  /** After this time, in ms, the claim of an interrupted refresh expires. */
   const longestRefresh = REFRESH_REQUESTS * limits.OAUTH_TIME
 
   function read(row: { id: string; solution: string; content: string; refreshed_at: number }): ProviderLogin | null {
@@ -223,7 +223,7 @@ export function createProviderLogins(
 }
 
 /**
- * Whether the provider has signed out this login. Logouts are stored in `used_tokens`, and their time is `expires_at`
+ * Whether the provider has signed out this login. Logouts are stored in `used_tokens`. A logout's time is `expires_at`
  * minus `SIGNED_OUT_KEPT`.
  */
 async function wasSignedOut(

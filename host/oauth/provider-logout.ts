@@ -92,8 +92,8 @@ export function createProviderLogout(parts: ProviderLogoutParts): ProviderLogout
 }
 
 /**
- * The page where the user can sign in again. Its query may determine which provider is used (`getOAuthConfig`). Null
- * for a page without a query, because the start page can be used instead, and for a page that is too long.
+ * The page where the user can sign in again. Its query may determine which provider is used (`getOAuthConfig`). Null if
+ * the page has no query (the start page can be used instead) or is too long.
  */
 function pageToSignInAgain({ page }: ProviderLoginContent): string | null {
   return page.includes('?') && page.length <= LONGEST_PAGE ? page : null

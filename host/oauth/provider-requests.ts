@@ -12,7 +12,7 @@ export interface ProviderRequests {
   /**
    * Checks a URL for requests or browser redirects. It must use https, or http if `OAUTH_ALLOWED_HOSTS` lists it, and
    * have no username, password or fragment.
-   * @returns why the URL is rejected, as a text that follows the setting's name; null if it is allowed
+   * @returns why the URL is rejected, worded to follow the setting's name; null if it is allowed
    */
   refusalOf(address: string): string | null
   /**

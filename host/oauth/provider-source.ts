@@ -27,7 +27,7 @@ export function createProviderSource(
    * Whether the settings still contain the registration that the user signed in with. If not, the login ends, because a
    * new registration is meant for all users. If the old one was deleted, refreshing with it fails, and remembered users
    * would never switch to the new one. Chosen here: only mode OAUTH is checked. `getOAuthConfig` depends on the URL of
-   * the page, which may be different at this visit.
+   * the page, which may be different on this visit.
    */
   async function isStillChosen(asking: Asking, { id, content }: ProviderLogin): Promise<boolean> {
     if (asking.solution.manifest.authenticator !== 'OAUTH') return true
@@ -37,7 +37,7 @@ export function createProviderSource(
   }
 
   /**
-   * If the provider's response fails the checks, end the login: a retry would fail too, and an error at each visit
+   * If the provider's response fails the checks, end the login: a retry would fail too, and an error on each visit
    * would keep the user from signing in again.
    */
   async function claimsNow({ solution, correlationId }: Asking, providerLogin: string): Promise<Claims | null> {

@@ -24,7 +24,7 @@ export type Provider = {
   readonly userInfoEndpoint: string | null
   readonly revocationEndpoint: string | null
   readonly endSessionEndpoint: string | null
-  /** The algorithms that may sign the provider's ID tokens: never a symmetric one, and never `none`. */
+  /** The algorithms allowed for the signatures of the provider's ID tokens: never a symmetric one, and never `none`. */
   readonly idTokenAlgorithms: readonly string[]
   readonly clientAuthentication: ClientAuthentication
   /** Whether the provider's authorization responses always contain `iss` (RFC 9207). */

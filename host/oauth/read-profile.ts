@@ -66,7 +66,7 @@ function textClaim(name: string, value: unknown): Record<string, string> {
   return isShortText(value) ? { [name]: value } : {}
 }
 
-/** Text that is safe for logs, pages and databases. */
+/** Whether the text is safe for logs, pages and databases. */
 function isShortText(value: unknown): value is string {
   return (
     typeof value === 'string' &&

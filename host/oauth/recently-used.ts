@@ -6,7 +6,9 @@ export interface RecentlyUsed<T> {
 }
 
 export function createRecentlyUsed<T>(most: number): RecentlyUsed<T> {
-  /** Ordered by use, since a Map keeps the insertion order. */
+  /**
+   * The least recently used entry comes first: `set` moves an entry to the end, and a Map keeps the insertion order.
+   */
   const held = new Map<string, T>()
 
   function set(key: string, value: T): void {

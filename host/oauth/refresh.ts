@@ -21,7 +21,7 @@ export type RefreshParts = {
   readonly limits: Pick<Limits, 'REMEMBER_GRACE'>
 }
 
-/** Polling interval in ms for the result, while another tab or host refreshes the login. */
+/** How often to poll for the result while another tab or host refreshes the login: the interval in ms. */
 const LOOK_EVERY = 100
 
 /** @param now returns the current time in epoch milliseconds */

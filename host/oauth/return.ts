@@ -48,8 +48,8 @@ export type ReturnParts = SessionParts &
  */
 type Asked = Arrival & { readonly parameters: URLSearchParams | null; readonly mode: ReturnMode }
 /**
- * The browser's return, with the sign-in that this browser started. `url` contains the query parameters of the
- * requested page.
+ * The browser's return from the provider, and the sign-in that this browser started. `url` contains the query
+ * parameters of the requested page.
  */
 type Attempt = Asked & { readonly parameters: URLSearchParams; readonly transaction: Transaction }
 /** The verified claims, and the provider's tokens for refresh and logout. */
@@ -96,8 +96,8 @@ async function takeTransaction(asked: Asked, parts: ReturnParts): Promise<Attemp
   const taken = await take(asked, state, parts)
   if (taken.kind === 'unknown') return refuse()
   if (taken.kind === 'used') {
-    // After the back button, a reload or a saved link, redirect users who are already signed in, without signing them
-    // in twice.
+    // Redirect users who are already signed in, instead of signing them in twice. They may have used the back button, a
+    // reload or a saved link.
     const found = await findSession(ctx, scope, parts.sessions)
     return found === null ? refuse() : new Refusal(null, () => goTo(ctx, taken.returnTo))
   }

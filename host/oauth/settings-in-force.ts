@@ -50,7 +50,7 @@ function defaultsOf(
   refusalOf: ProviderRequests['refusalOf'],
 ): Readonly<Record<string, string | null>> {
   const used = tryConfiguration(merged, where, refusalOf)
-  // The error is shown as a warning, by `warnOfOAuthSettings`.
+  // `warnOfOAuthSettings` shows the error as a warning.
   if (typeof used === 'string') return {}
   return {
     issuer: used.issuer,

@@ -29,7 +29,7 @@ export type ProblemContext = {
   readonly returnTo: string
 }
 
-/** `Retry-After`, in seconds. */
+/** The value of the `Retry-After` header, in seconds. */
 const RETRY_AFTER = 5
 
 /** How the sign-in ended, for the audit log. */

@@ -12,8 +12,8 @@ const LONGEST_ISSUER = 500
 /** Maximum characters of `sub` (OIDC Core section 2), also used for `sid` and `jti`. */
 const LONGEST_ID = 255
 /**
- * In ms. If the clocks seem to differ by more than the allowed difference plus this time, no clock is wrong. Instead,
- * the token is old or forged.
+ * In ms. If the times differ by more than the allowed clock difference plus this, the cause is not a wrong clock: the
+ * token is old or forged.
  */
 const CLOCK_FAULT = 24 * 3_600_000
 /** The latest time that a Date can represent, in epoch ms. Its negative is the earliest. */
@@ -81,7 +81,7 @@ export type TimeBounds = {
   /** `earliest` is the earliest allowed `iat`, in epoch ms. `earliestIs` is the name of this time in error messages. */
   readonly earliest: number
   readonly earliestIs: string
-  /** Epoch ms. */
+  /** The current time, in epoch ms. */
   readonly now: number
   /** The allowed difference between the clocks, in ms. */
   readonly skew: number

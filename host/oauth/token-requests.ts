@@ -144,8 +144,8 @@ function authentication({ clientAuthentication }: Provider, secret: string | nul
 }
 
 /**
- * Basic authentication, with name and secret encoded as browsers encode forms (RFC 6749 section 2.3.1). openid-client
- * also escapes "-", "_" and ".". Providers that don't decode the secret (Glewlwyd) would then reject it.
+ * Basic authentication, with the client id and secret form-encoded (RFC 6749 section 2.3.1). openid-client also escapes
+ * "-", "_" and ".". Providers that don't decode the secret (Glewlwyd) would then reject it.
  */
 function basic(secret: string): client.ClientAuth {
   const encoded = (text: string) => new URLSearchParams({ '': text }).toString().slice(1)
@@ -198,7 +198,7 @@ async function withProblems<T>(registration: Registration, ask: () => Promise<T>
 /** Error codes from RFC 6749 section 5.2, and GitHub's own codes. */
 const REFRESH_REFUSED = ['invalid_grant', 'bad_refresh_token']
 
-/** Errors in the registration, and so in the settings (RFC 6749 section 5.2). */
+/** Errors in the client's registration, which the operator fixes in the settings (RFC 6749 section 5.2). */
 const REGISTRATION_ERRORS = [
   'invalid_client',
   'incorrect_client_credentials',

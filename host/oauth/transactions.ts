@@ -58,7 +58,7 @@ export type NewTransaction = {
   readonly content: TransactionContent
 }
 
-/** Ids start with the time, so that sorting the cookies by name finds a browser's oldest one. */
+/** Ids start with the time: sorting the cookies by name finds the browser's oldest transaction. */
 export function newTransactionId(now: number): string {
   return `${Math.floor(now / 1000)
     .toString(36)

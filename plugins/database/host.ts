@@ -27,7 +27,7 @@ export default function database(ports: DatabasePorts): Plugin {
         z.tuple([z.string().min(1).max(64), z.string().min(1).max(65_536), z.array(Parameter).max(1000)]),
         (call, [name, sql, parameters]) => ports.query(call, name, sql, parameters),
         // Chosen here: every query is treated as a change, since a SELECT can call functions and a WITH can contain an
-        // INSERT. The only downside is that the call is not retried if its process is lost.
+        // INSERT. The only downside: if the process dies, the call is not retried.
         { changes: true },
       ),
     },

@@ -7,8 +7,8 @@ export function createArguments(api: Api) {
   const { safe, limits } = api
 
   /**
-   * The first three are separate properties: most events have no more, and a call with fixed arguments is much faster
-   * than one with a list.
+   * The first three arguments have separate properties. Most events have no more, and a call with fixed arguments is
+   * much faster than one with a list.
    */
   function readArguments(value: unknown): Arguments {
     if (value === undefined || value === null) return NO_ARGUMENTS

@@ -5,8 +5,8 @@ export function createEvents(safe: Api['safe'], dataOf: (args: Arguments) => unk
   let kind: ReturnType<typeof createKind> | null = null
 
   /**
-   * Most events have few listeners, so the methods are on the prototype, not created per event. Most sign-ins fire no
-   * events, so the class is created for the first event.
+   * The methods are on the prototype, because most events have few listeners and creating methods for each event would
+   * cost more. The class is created for the first event, because most sign-ins fire none.
    */
   function createKind() {
     class FiredEvent implements JSEvent {

@@ -5,7 +5,7 @@ type Settings = { readonly builtIn: readonly string[]; readonly custom: readonly
 
 export type Callback = (event: JSEvent, ...args: unknown[]) => unknown
 
-/** `receiver`: the form if it is the context, otherwise undefined. A call without a receiver is much faster. */
+/** `receiver` is the form if the context is a form, otherwise undefined. A call without a receiver is much faster. */
 export type Listener = {
   readonly callback: Callback
   readonly context: string | null

@@ -7,7 +7,10 @@ export type Events = ReturnType<typeof createEvents>
 /** Fires events: first the form's function, then the listeners. */
 export function createEvents(api: Api, { read }: Elements, { viewOf, functionsOf }: Views) {
   const { safe } = api
-  /** Incremented with each call. */
+  /**
+   * The number of calls so far. If it changed while a Promise was awaited, the call that started the function has
+   * ended.
+   */
   let calls = 0
 
   /**

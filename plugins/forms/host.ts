@@ -17,7 +17,10 @@ import { z } from '../../runtime/zod.ts'
 export interface FormsPorts {
   update(call: Call, update: FormUpdate): void
   show(call: Call, form: string): void
-  /** A script requests another form, but the user has unsaved input and must first agree to discard it. */
+  /**
+   * Called when a script requests another form while the user has unsaved input. The user must first agree to discard
+   * it.
+   */
   leaving(call: Call, form: string): void
   /** The only form that may be shown while no user is signed in; null if any form may be shown. */
   onlyForm(call: Call): string | null
@@ -117,7 +120,7 @@ export type FormUpdate = z.infer<typeof Update>
 const knownElements = new WeakMap<FormDefinition, ReadonlyMap<string, ElementDefinition>>()
 
 export default function forms(ports: FormsPorts): Plugin {
-  /** The first items of lists, by call and `keyOf`. They are stored until `update` sends the other items. */
+  /** The first items of lists, by call and `keyOf`. They are stored until `update` receives the other items. */
   const begun = new WeakMap<Call, Map<string, unknown[]>>()
 
   function begin(call: Call, { form, element, property, items }: Beginning): void {
@@ -214,14 +217,17 @@ function platformCommand<T>(
   }
 }
 
-/** @throws TypeError */
+/**
+ * Returns the definition of a form.
+ * @throws TypeError if the solution has no form with this name
+ */
 function needForm(name: string, { definitions }: SolutionFacts): FormDefinition {
   const form = definitions.get(name)
   if (form === undefined) throw new TypeError(`the solution has no form "${name}"`)
   return form
 }
 
-/** @throws TypeError if the form's definition does not contain it */
+/** @throws TypeError if the update doesn't match the form's definition */
 function checkUpdate(update: FormUpdate, solution: SolutionFacts): FormUpdate {
   const form = needForm(update.form, solution)
   if (update.unsaved !== undefined && form.saves === undefined)
@@ -246,7 +252,7 @@ function checkUpdate(update: FormUpdate, solution: SolutionFacts): FormUpdate {
   return update
 }
 
-/** @throws TypeError if the form's definition does not contain it */
+/** @throws TypeError if the items don't match the form's definition */
 function checkBeginning(beginning: Beginning, solution: SolutionFacts): Beginning {
   const { form, element, property, items } = beginning
   checkUpdate({ form, elements: { [element]: { [property]: items } } }, solution)

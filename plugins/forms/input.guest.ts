@@ -51,8 +51,8 @@ export function createInput(api: Api, { checks, properties, elements, changes, e
   }
 
   /**
-   * Pressing the button that saves marks the input as saved, unless the button's function failed or returned `false`,
-   * or an element shows an error.
+   * When the user presses the button that saves, the input is marked as saved. Exceptions: the button's function failed
+   * or returned `false`, or an element shows an error.
    */
   async function press(form: Form, element: Element, handler: string | undefined, hasFaults: boolean): Promise<void> {
     showing.asks = true

@@ -3,7 +3,7 @@ import type { Lists } from './lists.guest.ts'
 import type { Api, Element, ElementDefinition, Option } from './types.guest.ts'
 
 const MOST_PAGES = 1_000_000
-/** A path in `media/`. */
+/** The path of a file in `media/`. */
 const SOURCE = /^(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+)*$/
 /** Element types with a text value. */
 export const TEXTS: { readonly __proto__: null; readonly [type: string]: 1 | null } = {

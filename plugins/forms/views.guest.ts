@@ -15,7 +15,7 @@ type Parts = {
 
 export type Views = ReturnType<typeof createViews>
 
-/** The global `forms` for scripts, including the functions of the forms' scripts. */
+/** The global `forms` for scripts, including the functions that the forms' scripts declare. */
 export function createViews(api: Api, { strict: objects, checks, properties, elements, changes }: Parts) {
   const { safe } = api
   const { strict, readOnly, define } = objects

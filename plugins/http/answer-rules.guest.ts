@@ -1,5 +1,5 @@
-// The rules for an endpoint's response. The guest part applies them first, so that the error has the script's line. The
-// host applies them again, because a compromised process could send anything.
+// The rules for an endpoint's response. The guest part applies them first, so that the error shows the script's line.
+// The host applies them again, because a compromised process could send anything.
 
 /** Maximum number of headers. Chosen here: far more than a response needs. */
 export const MOST_ANSWER_HEADERS = 32
@@ -7,7 +7,7 @@ export const MOST_ANSWER_HEADERS = 32
 export const ANSWER_HEADER =
   /^(?:content-type|content-disposition|content-language|location|etag|last-modified|cache-control|retry-after|link|x-[a-z0-9-]{1,60})$/
 
-/** Headers that the platform sets, and those that a proxy in front of it acts on or trusts. */
+/** Headers that the platform sets, and headers that a proxy in front of it acts on or trusts. */
 export const RESERVED_HEADER =
   /^x-(?:content-type-options|correlation-id|real-ip|(?:accel|sendfile|lighttpd|forwarded)(?:-.*)?)$/
 

@@ -5,16 +5,16 @@ interface Plugins {
      * Sends one request and waits for the whole response. Redirects are returned, not followed. Cookies are not stored,
      * and are sent only if you set the Cookie header.
      * @throws TypeError (the Promise rejects) for arguments of the wrong type
-     * @throws Error (the Promise rejects) if the host is not requested, not granted, in a private network or
-     *   unreachable, or if a limit was exceeded (FETCH_TIME or FETCH_SIZE). The message contains the reason
+     * @throws Error (the Promise rejects) if the host is not listed, not granted, in a private network or unreachable,
+     *   or if a limit was exceeded (FETCH_TIME or FETCH_SIZE). The message contains the reason
      */
     fetch(url: string, init?: HttpInit): Promise<HttpAnswer>
     /**
-     * Creates a response with a status and headers. It has an effect only if the function of an endpoint returns it:
+     * Creates a response with a status and headers. It has an effect only if an endpoint's function returns it:
      *
      *     return plugins.http.answer(201, order, { location: `/solution/shop/api/orders/${order.id}` })
      *
-     * Without `content-type`, or if it is JSON, the body is sent as JSON. Otherwise it must be a string, which is sent
+     * If `content-type` is omitted or is JSON, the body is sent as JSON. Otherwise it must be a string, which is sent
      * unchanged as UTF-8.
      * @param status 200 to 299, 303, 307 or 400 to 599
      * @param body omitted or null: the response has no body
@@ -27,11 +27,11 @@ interface Plugins {
   }
 }
 
-/** The request that the function of an endpoint gets. No object in it has a prototype. */
+/** The request that is passed to an endpoint's function. No object in it has a prototype. */
 interface EndpointRequest {
-  /** The reference that also appears in the log. */
+  /** The request's reference, which also appears in the log. */
   readonly id: string
-  /** The method. For a HEAD request, it is GET. */
+  /** The method; GET for a HEAD request. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** The decoded path, such as `/orders/7`. */
   readonly path: string
@@ -45,9 +45,9 @@ interface EndpointRequest {
   readonly body: any
 }
 
-/** A response that the function of an endpoint returns. */
+/** A response that an endpoint's function returns. */
 interface EndpointAnswer {
-  /** Exists only in types: `plugins.http.answer` creates the value. */
+  /** Exists only in the types. `plugins.http.answer` creates a response. */
   readonly __endpointAnswer: never
 }
 
@@ -61,7 +61,7 @@ interface HttpInit {
   body?: string | null
 }
 
-/** The other server's response, whatever its status. */
+/** The server's response, whatever its status. */
 interface HttpAnswer {
   /** The status code, such as 200 or 404. */
   readonly status: number

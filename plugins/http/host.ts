@@ -33,9 +33,9 @@ export interface HttpPorts {
   onRefused(call: Call, host: string, why: HttpRefusal): void
 }
 
-/** Maximum rejections reported per call, since a script can name any number of hosts. */
+/** Maximum number of rejected requests that are reported per call. A script can name any number of hosts. */
 const REFUSALS_REPORTED = 10
-/** Maximum queued requests per running request. Each has a body, so more would fill the host's memory. */
+/** Maximum queued requests per running request. More would fill the host's memory with their bodies. */
 const WAITING_EACH = 8
 /** Maximum length of a host name with its port, in reports and messages. */
 const LONGEST_PLACE = 260
@@ -122,7 +122,7 @@ export default function http(ports: HttpPorts, limits: Limits): Plugin {
     onlyIfNamed: true,
     guest: new URL('./guest.ts', import.meta.url),
     commands: {},
-    // In the call of an endpoint, scripts can return a response with a status and headers.
+    // In an endpoint's call, scripts can return a response with a status and headers.
     state: (call): Json => (call.kind === 'request' ? true : null),
     requests: {
       fetch: request(

@@ -13,8 +13,8 @@ declare const i18n: {
    */
   getI18NMessage(key: string, values?: unknown[] | null, language?: string | null, country?: string | null): string
   /**
-   * Replaces the text for a key; null restores it. During a sign-in, the change applies to this response only; in an
-   * open client, until the client closes.
+   * Replaces the text for a key; null restores it. During a sign-in, the change applies only to this response. In an
+   * open client, it applies until the client closes.
    * @throws RangeError in a client for more than 200 texts, or 65,536 characters of keys and texts together
    */
   setI18NMessage(key: string, value: string | null): void

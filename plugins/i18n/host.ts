@@ -58,7 +58,7 @@ export default function i18n(ports: I18nPorts): Plugin {
   }
 }
 
-/** For logins, the state is a plain string, to keep each login message small. */
+/** For logins, the state is a plain string, which keeps each login message small. */
 function stateOf(locale: string, messages: ReadonlyMap<string, string> | null): Json {
   return messages === null || messages.size === 0 ? locale : { locale, messages: Object.fromEntries(messages) }
 }

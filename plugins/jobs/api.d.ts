@@ -42,9 +42,9 @@ interface JobRun {
   /** The number of this attempt, starting at 1. */
   readonly attempt: number
   /**
-   * When the run was due according to the job's schedule, in milliseconds since 1970; null for a run that was queued.
+   * When the run was due according to the job's schedule, in milliseconds since 1970; null if a script queued the run.
    */
   readonly scheduledFor: number | null
-  /** The number of due times before this one at which no host could start the job. */
+  /** The number of earlier due times that were missed because no host could start the job. */
   readonly missed: number
 }

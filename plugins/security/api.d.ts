@@ -9,7 +9,7 @@ declare const security: {
    */
   login(username: string, uid: string, permissions: string[]): boolean
   /**
-   * Requires a second factor for the login of this call, such as the code of an authenticator app. Users who don't have
+   * Requires a second factor for the login of this call, such as a code from an authenticator app. Users who don't have
    * one must set it up before they are signed in. Call it before or after `security.login`. It can't lower the level
    * that the operator or the manifest requires.
    * @returns false in a call that can't sign users in
@@ -23,18 +23,18 @@ declare const security: {
    *
    * After the call, the page asks for a code, the password or a new sign-in, and quotes the reason. When the user has
    * confirmed, the host checks the press again and repeats it once. Scripts never see what the user enters. A
-   * confirmation counts for 5 minutes (`CONFIRMED_FOR`), and so does the sign-in itself.
+   * confirmation is valid for 5 minutes (`CONFIRMED_FOR`). A sign-in also counts as a confirmation for that long.
    * @param reason the action that follows: 1 to 200 characters, or `i18n:` and a key
-   * @param options `every: true`: a confirmation counts only for this press
+   * @param options `every: true`: a confirmation is valid only for this press
    * @returns true if the user has confirmed; false if the page asks them now
    * @throws TypeError if an argument is invalid
    * @throws Error outside of `onAction`, or if no user is signed in
    */
   confirm(reason: string, options?: { every?: boolean }): boolean
   /**
-   * How the user signed in, in order: `password`, `script` (an authenticator or login form), `provider`,
-   * `provider-mfa`, `cloud`, `token`, `passkey`, `security-key`, `totp` (a code of an authenticator app),
-   * `recovery-code`. Each confirmation adds its method. Empty if no user is signed in.
+   * The methods that the user signed in with, in the order they were used: `password`, `script` (an authenticator or
+   * login form), `provider`, `provider-mfa`, `cloud`, `token`, `passkey`, `security-key`, `totp` (a code from an
+   * authenticator app), `recovery-code`. Each confirmation adds its method. Empty if no user is signed in.
    */
   getSignInMethods(): string[]
   /** Signs the user out. The browser goes to `solution`, or to the page set with `application.showURL`. */

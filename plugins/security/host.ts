@@ -16,7 +16,7 @@ export type Press = {
   readonly isConfirmedNow: boolean
 }
 
-/** `every`: an earlier confirmation doesn't count. */
+/** `every`: an earlier confirmation is not enough. */
 export type Question = { readonly reason: string; readonly every: boolean }
 
 /** The longest reason for a confirmation, in characters. */
@@ -132,7 +132,7 @@ export default function security(ports: SecurityPorts, limits: Limits): Plugin {
       setTenantValue: command(z.tuple([TenantValues]), (call, [tenant]) => ports.setTenant(call, tenant)),
     },
     requests: {
-      // These requests only change counters of attempts, so the call can be retried.
+      // These requests change only the counters of sign-in attempts, so the call can be retried.
       authenticate: request(
         z.tuple([Credential, Credential]),
         (call, args) => ports.users.authenticate(call, ...args),

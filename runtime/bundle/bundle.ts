@@ -34,11 +34,13 @@ export type Bundle = {
   readonly bytes: number
   readonly manifest: Manifest
   /**
-   * The modules that the solution depends on, directly or indirectly. Dependencies come first; otherwise, they are in
-   * the order in which they are listed.
+   * The modules that the solution depends on, directly or indirectly. Dependencies come before the modules that use
+   * them; otherwise, the order is that of the lists.
    */
   readonly modules: readonly { readonly name: string; readonly manifest: Manifest }[]
-  /** For each module and the solution: `globals.js` first, then the scopes. */
+  /**
+   * The scripts of the modules and of the solution. For each of them, `globals.js` is first, followed by the scopes.
+   */
   readonly scripts: readonly ScriptFile[]
   readonly formScripts: readonly FormScriptFile[]
   readonly forms: readonly FormFile[]

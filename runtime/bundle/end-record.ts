@@ -9,7 +9,7 @@ const ZIP64_LENGTH_END = 12
 
 /**
  * Compares the end of central directory records with the directory that yauzl read between `start` and `end`. If they
- * differ, programs that read other fields could see different files. There must be no bytes between the directory and
+ * differed, programs that read other fields could see different files. There must be no bytes between the directory and
  * the record, since some programs look for the directory just before the record.
  * @returns what is wrong, or null
  * @see APPNOTE.TXT 4.3.14 to 4.3.16

@@ -21,7 +21,7 @@ export type Authentication = (typeof AUTHENTICATIONS)[number]
 
 export const SIGNATURE_SCHEMES = ['stripe', 'github', 'standard'] as const
 
-/** Maximum endpoints of one solution. */
+/** Maximum number of endpoints per solution. */
 export const MOST_ENDPOINTS = 200
 /** Limits for the schema of a query or body. */
 const MOST_DEPTH = 8

@@ -1,8 +1,8 @@
-/** Maximum number of characters. */
+/** Maximum length of a file name with its path, in characters. */
 export const MAX_PATH = 240
 const MAX_SEGMENTS = 16
 
-/** Returns what is wrong with a file name in a bundle, worded to follow the name; null if nothing is. */
+/** Returns what is wrong with a file name in a bundle, worded to follow the name. Returns null for a valid name. */
 export function problemOfName(name: string): string | null {
   if (name === '') return 'is empty'
   if (name.length > MAX_PATH) return `has more than ${MAX_PATH} characters`

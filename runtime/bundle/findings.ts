@@ -39,7 +39,7 @@ export class Findings {
     return this.faultList.count > MAX_LISTED
   }
 
-  /** Like `isFull`, for warnings. */
+  /** Whether further warnings are only counted. */
   get isFullOfWarnings(): boolean {
     return this.warningList.count > MAX_LISTED
   }

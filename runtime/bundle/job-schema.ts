@@ -4,7 +4,7 @@ import { FunctionName, orUnknownKey, pattern } from './schema-parts.ts'
 
 // The manifest key `jobs`: functions that run on a schedule, or when a script queues them.
 
-/** Maximum jobs of one solution. */
+/** Maximum number of jobs per solution. */
 export const MOST_JOBS = 100
 const MOST_ATTEMPTS = 10
 const MOST_AT_ONCE = 10

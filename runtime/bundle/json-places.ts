@@ -5,7 +5,10 @@ export type JsonPlace = { readonly line?: number; readonly column?: number }
 
 /** Finds positions in a JSON text, for errors that are found after parsing. */
 export interface JsonPlaces {
-  /** The position of the value at a path; if it is missing, of the object or list that would contain it. */
+  /**
+   * Returns the position of the value at a path. If the value is missing, returns the position of the object or list
+   * that would contain it.
+   */
   value(path: readonly PropertyKey[]): JsonPlace
   /** The position of the key at the end of a path. */
   key(path: readonly PropertyKey[]): JsonPlace
@@ -13,10 +16,10 @@ export interface JsonPlaces {
   text(text: string): JsonPlace
 }
 
-/** Used if there is no JSON text. */
+/** Used if there is no JSON text: no position is known. */
 export const NO_PLACES: JsonPlaces = { value: () => ({}), key: () => ({}), text: () => ({}) }
 
-/** Offsets of a value and of its key; for a list item, both are the item's offset. */
+/** The offset of a value, and the offset of its key. For a list item, both are the item's offset. */
 type Spot = { readonly value: number; readonly key: number; readonly inside: Map<string, Spot> }
 
 /** The children of a value that is neither an object nor a list: always empty. */

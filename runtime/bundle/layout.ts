@@ -44,7 +44,10 @@ export function placeOf(path: string): Place {
   return { kind: 'unused', expected: /(^|\/)(readme|license)[^/]*$|^jsconfig\.json$|^\.solhost\//i.test(path) }
 }
 
-/** `nl_BE` is the locale `nl-BE`. @returns null if it is not a locale in this form */
+/**
+ * Returns the locale for a file's base name, such as `nl-BE` for `nl_BE`.
+ * @returns null if the name is not a locale in this form
+ */
 function localeOf(base: string): string | null {
   if (base === 'default') return base
   return /^[a-z]{2,3}(_[A-Z][a-z]{3})?(_([A-Z]{2}|\d{3}))?$/.test(base) ? base.replaceAll('_', '-') : null

@@ -68,7 +68,7 @@ function differenceOf(entry: Entry, header: LocalFileHeader): string | null {
 }
 
 /**
- * A size of 0xffffffff means that the ZIP64 field contains the real sizes, the unpacked size first.
+ * A size of 0xffffffff means that the ZIP64 field contains the real sizes. The unpacked size is first.
  * @see APPNOTE.TXT 4.5.3
  */
 function localSizes(header: LocalFileHeader): { size: number; packedSize: number } {

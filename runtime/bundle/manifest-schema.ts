@@ -309,7 +309,7 @@ export const RequiredFor = list(PermissionName, MAX_ITEMS)
   .min(1, { error: 'must list at least one permission' })
   .refine(areUnique, { error: 'must not contain duplicate permissions' })
 
-/** Whether users can be required to have a factor at this level. */
+/** Whether a second factor can be required at this level. */
 export function canRequire(level: string): boolean {
   return level === 'required' || level === 'passkey'
 }

@@ -95,7 +95,7 @@ export async function readModules(
 }
 
 /**
- * Returns the modules that `from` names, and the modules that these list in turn, in no particular order.
+ * Returns the modules that `from` names, and the modules that those modules list, in no particular order.
  * @param modulesOf returns the modules that a module lists
  * @param isWanted if it returns false, the module and its dependencies are skipped
  */

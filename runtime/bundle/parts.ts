@@ -5,7 +5,8 @@ import { unpack } from './unpack.ts'
 import type { SoundEntry, ZipDirectory } from './zip-directory.ts'
 
 /**
- * In bytes. Chosen here: a manifest with a thousand permissions is far smaller, and manifests are parsed in the host.
+ * Maximum size of a manifest, in bytes. Chosen here: a manifest with a thousand permissions is far smaller, and
+ * manifests are parsed in the host.
  */
 const MAX_MANIFEST_SIZE = 256 * 1024
 

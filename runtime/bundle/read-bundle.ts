@@ -191,8 +191,8 @@ function checkAuthenticators(
 }
 
 /**
- * Rejects permissions in `requiredFor` that no manifest lists. Nobody can have such a permission, so it would require a
- * second factor from nobody.
+ * Rejects permissions in `requiredFor` that no manifest lists. Nobody can have such a permission, so the rule would
+ * apply to nobody.
  */
 function checkSignIn(main: Manifest, { reached, complete }: Modules, places: JsonPlaces, found: Findings): void {
   if (main.signIn === null) return

@@ -35,7 +35,8 @@ export function isTimeZone(name: string): boolean {
 }
 
 /**
- * `fixedTimeRule`: croner treats a schedule as one with fixed times if its minute and hour have no wildcards or steps.
+ * `fixedTimeRule`: croner treats a schedule as one with fixed times if its minute and hour contain no wildcards or
+ * steps.
  */
 const FIVE_FIELDS = { mode: '5-part', fixedTimeRule: 'no-wildcard', paused: true } as const
 

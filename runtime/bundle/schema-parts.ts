@@ -3,7 +3,7 @@ import { z } from '../zod.ts'
 
 // Building blocks of the manifest and form schemas. Error messages continue a sentence: '"title" must be …'.
 
-/** A name that scripts and files may use. */
+/** A name that can be used in scripts and in file names. */
 export const Identifier = pattern(
   /^[A-Za-z_$][A-Za-z0-9_$]*$/,
   64,

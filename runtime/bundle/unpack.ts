@@ -29,7 +29,7 @@ function copyStored(entry: SoundEntry): { content: Uint8Array } | { problem: str
 }
 
 async function inflate(entry: SoundEntry): Promise<{ content: Uint8Array } | { problem: string }> {
-  // zlib rejects a limit of 0, so the limit is at least 1; the comparison of sizes detects the extra byte.
+  // zlib rejects a limit of 0, so the limit is at least 1. The comparison of sizes detects the extra byte.
   const bound = Math.max(1, entry.size)
   const { promise, resolve } = Promise.withResolvers<{ content: Uint8Array } | { problem: string }>()
   const options = {
@@ -43,7 +43,7 @@ async function inflate(entry: SoundEntry): Promise<{ content: Uint8Array } | { p
     const { buffer, engine } = result as unknown as Inflated
     if (engine.bytesWritten !== entry.packed.length)
       return resolve({ problem: 'is followed by unexpected data in the ZIP file; create the ZIP file again' })
-    // Copy the content: a view on a larger buffer would keep the whole buffer in memory.
+    // Copy the content: a view into a larger buffer would keep the whole buffer in memory.
     resolve({ content: new Uint8Array(buffer) })
   })
   return promise

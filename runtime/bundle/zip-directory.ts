@@ -8,8 +8,8 @@ import { decodeUtf8 } from './strict-json.ts'
 import type { ListedEntry, Listing } from './zip-listing.ts'
 
 /**
- * Maximum number of entries for each allowed file. Chosen here: folders and files added by macOS are skipped, but there
- * must not be too many of them.
+ * Maximum number of entries in the directory, per allowed file. Chosen here: folders and files added by macOS are
+ * skipped, but there must not be too many of them.
  */
 const ENTRIES_PER_FILE = 4
 
