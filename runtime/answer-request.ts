@@ -13,7 +13,7 @@ export type RequestHandler = (
 ) => { readonly changes: boolean; readonly value: Promise<Json> }
 
 /**
- * @param changes called if the request can change something. It is called early, since the process may die before the
+ * @param changes called if the request can change something. Called early, because the process may die before the
  * response is sent
  */
 export async function answerRequest(

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, sta
 import { dirname, join } from 'node:path'
 import { build } from 'rolldown'
 
-/** How long builds from other versions of the sources are kept, in ms: a running host may still load parts of them. */
+/** How long builds from other versions of the sources are kept, in ms. A running host may still load parts of them. */
 const KEPT = 24 * 60 * 60 * 1000
 
 const [main = '', folder = ''] = process.argv.slice(2)

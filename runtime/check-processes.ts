@@ -30,8 +30,8 @@ export interface CheckProcesses {
 const READY_AFTER = 200
 
 /**
- * @param keepsReady whether to keep one process in which the code for checks is already loaded. It is for hosts where
- * people wait for their uploads: checks of small uploads are much faster, but the process uses 40 MB of memory.
+ * @param keepsReady whether to keep one process in which the code for checks is already loaded. Checks of small uploads
+ * are then much faster, but the process uses 40 MB of memory. Use it on hosts where people wait for their uploads.
  */
 export function createCheckProcesses(
   limits: Limits,
@@ -66,7 +66,7 @@ export function createCheckProcesses(
   }
 
   async function checkInOwn(...[files, prepare, probes]: Parameters<CheckProcesses['check']>): Promise<UploadCheck> {
-    // Any remaining spare is reserved for a login.
+    // If the memory is full, refuse the check: any remaining spare is reserved for a login.
     if (pool.isFull()) throw memoryFull()
     const process = await take()
     if (process === null) {

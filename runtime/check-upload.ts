@@ -12,7 +12,7 @@ export type UploadCheck = {
   readonly found: ReadonlyMap<Unit, readonly string[]>
 }
 
-/** What loading failed, if the file is unknown. */
+/** Used in error messages if it is unknown which file failed to load. */
 const SCRIPTS_OF: Readonly<Record<Unit, string>> = {
   authenticator: 'the authenticator’s scripts',
   main: 'the solution’s scripts',

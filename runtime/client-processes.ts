@@ -22,13 +22,13 @@ export interface ClientProcesses {
    * clients are paused, the result also contains `retryAt`.
    */
   open(version: Loadable, handlers: LogHandler): Promise<SandboxClient | Failed>
-  /** Stops giving new clients to the version's current processes, and ends those without clients. */
+  /** Assigns no new clients to the version's current processes, and ends those processes that have no clients. */
   retire(key: string): void
   /** When the pause of the version's clients ends, in epoch ms; null if they are not paused. */
   retryAt(key: string): number | null
   /** The process for new clients of the version; null if none could be started. */
   workerFor(version: Loadable): Promise<ClientWorker | null>
-  /** All processes that have not exited. Killed ones are included until their memory is free. */
+  /** All processes that have not exited. Killed processes are included until their memory is free. */
   readonly living: () => readonly ClientWorker[]
   /**
    * Among the processes without clients, ends the one that has been unused for the longest time.
@@ -43,9 +43,9 @@ export interface ClientProcesses {
   stop(): void
 }
 
-/** Maximum clients per process. They share its memory, and all of them are lost if a script crashes it. */
+/** Maximum number of clients per process. They share its memory, and all of them are lost if a script crashes it. */
 const CLIENTS_PER_PROCESS = 300
-/** Maximum attempts to open a client, in case other clients crash the process meanwhile. */
+/** Maximum number of attempts to open a client: other clients may crash the process in the meantime. */
 const TRIES = 2
 
 export function createClientProcesses(

@@ -36,7 +36,7 @@ export function createClientWorkerWatch(
   const watch = createProcessWatch(process, limits, look)
   let lastMemory: ClientCall | null = null
   let blamed: ClientCall | null = null
-  /** In ms, on the clock `performance.now()`. */
+  /** When to stop watching for leftover work, in ms on the clock `performance.now()`. */
   let watchUntil = 0
   let watchedTime = 0
   let isBehind = false

@@ -10,11 +10,11 @@ import type { LogHandler } from './served-call.ts'
 
 export type ClientWorkerEvents = {
   /**
-   * The process was killed or has exited, and its clients have ended. `culprits` contains the log handlers of the calls
-   * that caused it; it may be empty even if `wentWell` is false.
+   * Called when the process was killed or has exited, and its clients have ended. `culprits` contains the log handlers
+   * of the calls that caused it. The list may be empty even if `wentWell` is false.
    */
   readonly gone: (worker: ClientWorker, wentWell: boolean, culprits: readonly LogHandler[]) => void
-  /** The process has exited, and its memory is free. */
+  /** Called when the process has exited and its memory is free. */
   readonly exited: (worker: ClientWorker) => void
 }
 
@@ -22,13 +22,13 @@ export type ClientWorkerEvents = {
 export interface ClientWorker {
   readonly key: string
   readonly pid: number
-  /** Includes clients that are still opening. */
+  /** The number of clients, including those that are still opening. */
   readonly clientCount: () => number
   /** The number of running and queued calls. */
   readonly callCount: () => number
-  /** Epoch ms of the last start or end of a call or client. */
+  /** When a call or client last started or ended, in epoch ms. */
   readonly lastUsed: () => number
-  /** @returns null if other clients caused the process to end in the meantime */
+  /** @returns null if other clients caused the process to terminate in the meantime */
   readonly open: (handlers: LogHandler) => Promise<SandboxClient | Failed | null>
   /** Ends the process once it has no clients. */
   readonly retire: () => void

@@ -1,4 +1,4 @@
-/** A semaphore. At most `width` callers are inside at a time, and the others wait. */
+/** A semaphore. At most `width` callers are inside at a time; the others wait. */
 export interface Gate {
   /**
    * Waits for a free place, for at most `patience` ms.
@@ -13,7 +13,7 @@ export interface Gate {
 }
 
 export function createGate(width: number): Gate {
-  /** One function per waiting caller. It accepts the free place, or returns false if its caller has given up. */
+  /** One function per waiting caller. It takes the free place, or returns false if its caller has given up. */
   const waiting: (() => boolean)[] = []
   let inside = 0
 

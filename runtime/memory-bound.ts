@@ -7,13 +7,13 @@ import { memoryOf } from './process-memory.ts'
 export type MemoryState = {
   /** The effective limit: the lower of `RUNTIME_XMX` and the limits of the control groups. */
   readonly maximum: number
-  /** `RUNTIME_XMX`. */
+  /** The limit in `RUNTIME_XMX`. */
   readonly configured: number
   /** The lowest limit of the control groups that the host is in; null if none has one. */
   readonly groupLimit: number | null
   /**
-   * The memory used by the host and all its processes, to compare with `maximum`. If a control group is closer to its
-   * limit, this is higher.
+   * The memory used by the host and all its processes, to compare with `maximum`. The value is higher if a control
+   * group is closer to its own limit.
    */
   readonly used: number
 }
@@ -48,7 +48,7 @@ export type PoolProcesses = {
 }
 
 export type MemoryBoundOptions = {
-  /** `RUNTIME_XMX` in bytes. */
+  /** The limit in `RUNTIME_XMX`, in bytes. */
   readonly configured: number
   readonly groups?: CgroupMemory
   readonly memory?: typeof memoryOf
@@ -67,7 +67,10 @@ export const NEW_PROCESS = 24 * 1024 ** 2
  */
 const RESERVED = 1 / 16
 const LEAST_RESERVED = 32 * 1024 ** 2
-/** The heap is nearly full above this fraction of its limit: V8 then spends its time collecting garbage. */
+/**
+ * The heap is treated as nearly full above this fraction of its limit, because V8 then spends its time collecting
+ * garbage.
+ */
 const HEAP_FULL = 0.9
 
 export function createMemoryBound(options: MemoryBoundOptions): MemoryBound {
@@ -90,7 +93,8 @@ export function createMemoryBound(options: MemoryBoundOptions): MemoryBound {
   }
 
   /**
-   * Returns by how much a control group's usage will change when killed processes have exited and new ones have grown.
+   * Returns the expected change in a control group's usage, in bytes: killed processes will exit, and new ones will
+   * grow.
    */
   function change({ begun, leaving }: PoolProcesses): number {
     const grown = begun.map((pid) => Math.max(0, NEW_PROCESS - memory(pid).own))

@@ -1,10 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A control group with a memory limit that contains this process, directly or through a child group. In bytes. */
+/**
+ * A control group that has a memory limit and contains this process, directly or through a child group. Sizes are in
+ * bytes.
+ */
 export type LimitedGroup = {
   readonly limit: number
-  /** Memory of all its processes, without the file cache that the kernel reclaims before it kills. */
+  /**
+   * The memory of all processes in the group. Excludes the file cache, which the kernel reclaims before it kills a
+   * process.
+   */
   readonly used: number
 }
 
@@ -23,12 +29,15 @@ const FIND_EVERY = 2_000
 const COUNT_CACHE_EVERY = 250
 /** While less than this fraction of the limit is used, reclaimable memory is not measured. */
 const NEAR = 1 / 2
-/** In bytes. Version 1 has no value for "no limit", only a number larger than any machine's memory. */
+/**
+ * Values from here on mean no limit, in bytes. Version 1 has no value for that, only a number larger than any machine's
+ * memory.
+ */
 const NO_LIMIT = 2 ** 60
 
 /**
  * @param root the folder that contains `proc` and the mount points; tests pass another folder
- * @param now in ms
+ * @param now returns the time in ms
  */
 export function createCgroupMemory(root = '/', now: () => number = () => performance.now()): CgroupMemory {
   let groups: readonly Group[] = []
@@ -56,8 +65,8 @@ export function createCgroupMemory(root = '/', now: () => number = () => perform
 
 type Files = {
   /**
-   * The files that contain limits. The lowest limit applies, since above `memory.high`, the kernel slows the processes
-   * down almost to a halt.
+   * The files that contain limits. The lowest limit applies: above `memory.high`, the kernel slows the processes down
+   * almost to a halt.
    */
   readonly limits: readonly string[]
   readonly used: string
@@ -127,7 +136,10 @@ function findGroups(root: string): Group[] {
 
 type Version = 1 | 2
 
-/** A line `hierarchy:controllers:path`; in version 2, the line contains no controllers. @see cgroups(7) */
+/**
+ * Parses a line `hierarchy:controllers:path`. In version 2, the line contains no controllers.
+ * @see cgroups(7)
+ */
 function membership(line: string): { readonly version: Version; readonly path: string } | null {
   const [, controllers, path] = /^\d+:([^:]*):(\/.*)$/.exec(line) ?? []
   if (controllers === undefined || path === undefined) return null
@@ -148,7 +160,7 @@ function cgroupMount(
   return type === 'cgroup' && options.split(',').includes('memory') ? { version: 1, ...place } : null
 }
 
-/** Spaces and similar characters are written as `\040`. */
+/** Decodes spaces and similar characters, which are written as `\040`. */
 function unescaped(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
 }

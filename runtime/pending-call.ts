@@ -3,7 +3,7 @@ import type { GuestLogLine, Outcome } from './outcome.ts'
 import type { SandboxCall, SandboxSolution } from './protocol.ts'
 import type { ServedCall } from './served-call.ts'
 
-/** A solution version for the supervisor. `solution` is called only when a process has to load the version. */
+/** A solution version that processes can load. `solution` is called only when a process has to load it. */
 export type Loadable = { readonly key: string; readonly solution: () => SandboxSolution }
 
 export type CallHandlers = {
@@ -14,7 +14,7 @@ export type CallHandlers = {
    * call. Must not throw.
    */
   readonly began?: () => void
-  /** Ends the call. If the call is running, its process is killed. */
+  /** Aborting it ends the call. If the call is running, its process is killed. */
   readonly signal?: AbortSignal
 }
 
@@ -35,8 +35,8 @@ export type PendingCall = {
 
 /**
  * The call in one process. Its clock starts when the process reports the start. If the process doesn't report it, the
- * clock starts when the call is sent. A call that is lost before it began can't have caused the process to be killed,
- * so it is retried.
+ * clock starts when the call is sent. If the process is killed before the call begins, the call can't be the cause, so
+ * it is retried.
  */
 export type Run = ServedCall & {
   readonly pending: PendingCall

@@ -3,13 +3,13 @@ import type { CallKind } from './call-kinds.ts'
 import type { FormDefinition } from './forms/form-definition.ts'
 import type { z } from './zod.ts'
 
-/** The data about a call's solution version that plugins get. */
+/** The data that plugins get about a call's solution version. */
 export type SolutionFacts = {
   readonly name: string
   readonly version: string
   readonly sha256: string
   readonly manifest: Manifest
-  /** The reachable modules in order; later ones override earlier ones. */
+  /** The reachable modules. Later modules override earlier ones. */
   readonly modules: readonly { readonly name: string; readonly manifest: Manifest }[]
   /** The texts of main and its modules combined, by locale (`default`, `nl`, `nl-BE`). */
   readonly texts: Tables
@@ -38,7 +38,7 @@ export type Command = {
    * the result.
    */
   readonly decidesLogin: boolean
-  /** @throws ZodError if the binding doesn't send such arguments */
+  /** @throws ZodError if the arguments are not ones that the binding can send */
   readonly check: (args: unknown, solution: SolutionFacts) => unknown
   /**
    * Called once per command, in script order, after all commands of the call were checked. `args` is what `check`

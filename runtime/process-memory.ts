@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 /** The page size in which Linux reports memory, in bytes, on the machines that Solhost supports. */
 const PAGE = 4096
-/** Linux reports CPU time in these steps, in ms. */
+/** The unit, in ms, in which Linux reports CPU time. */
 const CLOCK_TICK = 10
 
 /**
@@ -34,7 +34,7 @@ export function memoryOf(pid: number): { readonly own: number; readonly shared: 
 /** Returns the CPU time that a process has used, in ms (in steps of 10). @returns 0 if it has exited */
 export function processorTime(pid: number): number {
   try {
-    // The name in parentheses may contain anything; user and system time are the 12th and 13th field after it.
+    // The name in parentheses may contain any character. User and system time are the 12th and 13th fields after it.
     const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)?.split(' ') ?? []
     return (Number(fields[11]) + Number(fields[12])) * CLOCK_TICK
   } catch {

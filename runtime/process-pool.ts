@@ -69,14 +69,14 @@ export type ProcessPoolOptions = {
   readonly notStarted?: ((reason: string) => void) | undefined
 }
 
-/** How often the memory is checked, in ms, since processes grow while they work. */
+/** The interval in ms between checks of the memory, which grows while processes work. */
 const LOOK_EVERY = 250
-/** The interval in ms while fewer than `NEAR` bytes are free, which a script can fill in a tenth of a second. */
+/** The interval in ms while fewer than `NEAR` bytes are free. A script can use up that much in a tenth of a second. */
 const LOOK_NEAR = 50
 const NEAR = 96 * 1024 ** 2
-/** The fraction of the maximum that is left free for growth between two checks. */
+/** This fraction of the maximum is left free, because processes grow between two checks. */
 const KEPT_FREE = 1 / 32
-/** After this many starts without a ready process, the pool gives up. */
+/** The pool gives up after this many starts that produced no ready process. */
 const START_TRIES = 3
 /** The delay of `fillSoon`, in ms. */
 const REFILL_AFTER = 30
@@ -96,7 +96,7 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
   const { sandbox, memory, inUse, makeRoom, endLargest, keepsSpare = true } = options
   const bound = options.bound ?? createMemoryBound({ configured: memory.maximum })
   const spares: SandboxProcess[] = []
-  /** Processes that are taken but not ready yet. */
+  /** Processes that have been handed out but are not ready yet. */
   const onTheirWay = new Set<SandboxProcess>()
   /**
    * Processes that were ended to free memory but have not exited yet. Not counted, because they will exit before their
@@ -253,7 +253,7 @@ function startSpare(sandbox: SandboxProcessOptions, spares: SandboxProcess[]): v
   }
 }
 
-/** Counts the solutions that recently had to wait for a process. */
+/** Counts the solutions that recently had to wait for a process, to determine how many spares to keep. */
 function createDemand() {
   let waits: number[] = []
   return {

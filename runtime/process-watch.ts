@@ -20,7 +20,7 @@ export interface ProcessWatch {
   readonly answered: () => void
 }
 
-/** How often a process is checked while a call runs, in ms. */
+/** Interval in ms between checks of a process while a call runs. */
 export const WATCH = 50
 
 export function createProcessWatch(process: SandboxProcess, limits: Limits, look: () => void): ProcessWatch {
@@ -29,7 +29,7 @@ export function createProcessWatch(process: SandboxProcess, limits: Limits, look
 
   /**
    * Checks the process after this thread has read its messages. If the thread was busy, timers run before messages are
-   * read, but an immediate runs afterwards. The check then knows which call has started, and misses no response.
+   * read, but an immediate runs afterwards. The check therefore sees which call has started, and every response.
    */
   function lookOnceRead(): void {
     setImmediate(() => {

@@ -18,7 +18,7 @@ const isFile = textUpTo(300)
 const isAnything: Check = () => true
 const isId: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0
 const isPlace: Check = (value) => isId(value) && (value as number) <= 1e9
-/** JSON can express an infinite number, as 1e999. */
+/** JSON can express an infinite number: 1e999. */
 const isNumber: Check = (value) => Number.isFinite(value)
 const isMilliseconds: Check = (value) => isNumber(value) && (value as number) >= 0
 const isText: Check = (value) => typeof value === 'string'
@@ -78,7 +78,7 @@ const isChecked = object(
   { realmNames: isRealmNames },
 )
 
-/** The checks of messages, by their `kind`. */
+/** Checks for messages, by their `kind`. */
 const MESSAGES: Readonly<Record<FromSandbox['kind'], Check>> = {
   ready: object({ kind: isText }, { snapshot: isText }),
   unready: object({ kind: isText, message: isMessage }),

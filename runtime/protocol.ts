@@ -6,8 +6,8 @@ import type { Json, Tables } from './plugin.ts'
 export type { Unit } from './call-kinds.ts'
 
 /**
- * `scope`: the part of the script that scripts can access through `globals` or `scopes`; absent if no script uses
- * these.
+ * `scope` is the part of the script that scripts can access through `globals` or `scopes`. It is absent if no script
+ * uses these globals.
  */
 export type SandboxScript = {
   readonly file: string
@@ -28,7 +28,7 @@ export type RealmNames = {
 }
 
 export type ScriptScope = {
-  /** The name of the scope: `orders` for `scopes/orders.js`, or `globals` for `globals.js`. */
+  /** The scope's name: `orders` for `scopes/orders.js`, or `globals` for `globals.js`. */
   readonly name: string
   readonly names: readonly string[]
   /** The names that are also properties of the global object. */
@@ -115,16 +115,16 @@ export type UploadFiles = {
     readonly source: string
   }[]
   readonly loginTemplate: { readonly file: string; readonly source: string } | null
-  /** For the hardened realm: each item lists the scripts that run together, by index. */
+  /** For the hardened realm. Each item lists scripts that run together, by index. */
   readonly hardened?: readonly (readonly number[])[] | null
-  /** Paths in `media/`. */
+  /** The paths of the files in `media/`. */
   readonly media: readonly string[]
   /** The permissions that the manifests list; null if none lists any. */
   readonly permissions: readonly string[] | null
   readonly isolateMemory: number
 }
 
-/** From the host to a sandbox process. */
+/** Messages from the host to a sandbox process. */
 export type ToSandbox =
   /**
    * The first message; the process responds with `ready` or `unready`. `snapshot`: the snapshot that another process
@@ -185,7 +185,7 @@ export type SandboxCall = {
   readonly kind?: CallKind
 }
 
-/** The result of a call inside the sandbox process. */
+/** A call's result, as a sandbox process reports it. */
 export type SandboxOutcome =
   | {
       readonly ok: true
@@ -200,30 +200,32 @@ export type SandboxOutcome =
       readonly message: string
       readonly position?: Position
       readonly limit?: { readonly name: string; readonly allowed: number; readonly used?: number }
-      /** Whether the call was interrupted while it ran, not while it waited for a response. */
+      /** Whether the call was interrupted while its code ran, rather than while it waited for a response. */
       readonly cutOff?: boolean
       readonly milliseconds: number
     }
 
-/** From a sandbox process to the host, which checks each message because the process may run malicious code. */
+/**
+ * Messages from a sandbox process to the host. The host checks each one, because the process may run malicious code.
+ */
 export type FromSandbox =
   | { readonly kind: 'ready'; readonly snapshot?: string }
-  /** The trusted part can't be built because an operator's plugin is faulty. */
+  /** The code that every context contains can't be built, because an operator's plugin is invalid. */
   | { readonly kind: 'unready'; readonly message: string }
   | { readonly kind: 'pong' }
   | { readonly kind: 'loaded'; readonly faults: readonly Fault[] }
   | { readonly kind: 'started'; readonly id: number }
   | { readonly kind: 'ended'; readonly id: number; readonly outcome: SandboxOutcome }
   /**
-   * Sent after a successful call, once the context for the next call is created. By then, none of the solution's code
-   * is running. `started` of the next call also implies this.
+   * Sent after a successful call, when the context for the next call exists. By then, none of the solution's code is
+   * running. The next call's `started` message implies the same.
    */
   | { readonly kind: 'settled' }
   /** The clients' isolate has ended, so the clients have ended too. */
   | { readonly kind: 'gone'; readonly clients: readonly number[] }
   /** A step of a client's call has exceeded its time and cannot be interrupted. */
   | { readonly kind: 'hung'; readonly id: number }
-  /** Sent while scripts are probed. If the process crashes, this tells the host which file was running. */
+  /** Sent while scripts are probed. If the process crashes, the host knows from this which file was running. */
   | { readonly kind: 'loading'; readonly file: string }
   | {
       readonly kind: 'probed'
@@ -260,7 +262,7 @@ export type CheckedFiles = {
   readonly scripts: readonly string[]
   /** One entry per script. The names are omitted if no script uses `globals` or `scopes`. */
   readonly scopes: readonly ScriptScope[]
-  /** Per script; only if the solution has the hardened realm. */
+  /** One entry per script; absent unless the solution has the hardened realm. */
   readonly realmNames?: readonly RealmNames[]
   readonly formScripts: readonly string[]
   /** The functions that each form script declares at its top level. */

@@ -448,7 +448,7 @@ function checkChoice({ options, value }: Choice, found: Found): void {
     refuse(found, ['value'], 'must be the value of one of the options', value)
 }
 
-/** `1` and `"1"` count as equal: a browser sends strings. */
+/** `1` and `"1"` are treated as equal, because a browser sends strings. */
 function refuseTwice<Key extends string>(
   items: readonly { readonly [K in Key]: string | number }[],
   list: string,

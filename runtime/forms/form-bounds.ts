@@ -14,7 +14,7 @@ type Open = { readonly layout: unknown; readonly nesting: number }
  * Checks the limits of a form. Call this before the schema check. The schema reports every error in every item: a file
  * of 1 MB can have hundreds of thousands.
  * @param form any JSON; the schema rejects anything that doesn't have the structure of a form
- * @returns what exceeds a limit, worded to follow the form's name; null if nothing does
+ * @returns a description of the exceeded limit, worded to follow the form's name; null if no limit is exceeded
  */
 export function boundsProblem(form: unknown): string | null {
   const counts = { elements: 0, columns: 0, items: 0 }

@@ -3,9 +3,9 @@ import type { FORM_EVENTS } from '../bundle/manifest.ts'
 // A form as it is stored, rendered and run: the author's definition with the defaults filled in. Omitted values without
 // a default are absent. The schema that checks what an author writes also accepts the result (form-schema.ts).
 
-/** Maximum elements in one form, including those in panels and tabs. */
+/** Maximum number of elements in one form, including those in panels and tabs. */
 export const MAX_ELEMENTS = 1000
-/** Maximum total columns of all rows in one form. Chosen here: two for each element. */
+/** Maximum number of columns in one form, over all its rows. Chosen here: two for each element. */
 export const MAX_COLUMNS = 2000
 /** Maximum nesting depth of panels and tabs. */
 export const MAX_NESTING = 6
@@ -17,7 +17,7 @@ export const MAX_TABS = 50
 export const MAX_TABLE_COLUMNS = 50
 export const MAX_TABLE_ROWS = 10_000
 export const MAX_BADGES = 50
-/** Maximum total options, table columns, badges and table rows of all elements in one form. */
+/** Maximum number of options, table columns, badges and table rows together, over all elements of one form. */
 export const MAX_ITEMS = 20_000
 
 /** Names of functions in the form's script, by event, such as `onShow`. */
@@ -40,7 +40,7 @@ export type FormDefinition = Handlers<(typeof FORM_HANDLERS)[number]> & {
 export type Layout = readonly Row[]
 export type Row = { readonly columns: readonly Column[] }
 export type Column = {
-  /** Out of 12; columns without a width share the rest of the row. */
+  /** The width in twelfths of the row. Columns without a width share the rest of the row. */
   readonly width?: number | undefined
   readonly elements: readonly ElementDefinition[]
 }
@@ -49,7 +49,10 @@ type AnyElement<Type extends string> = {
   readonly type: Type
   /** An identifier, unique in the form among elements and tabs. */
   readonly name: string
-  /** A text, or `i18n:` and a key, as are `hint`, `placeholder`, `alt` and the labels of options, columns and tabs. */
+  /**
+   * A text, or `i18n:` and a key. The same applies to `hint`, `placeholder`, `alt` and the labels of options, columns
+   * and tabs.
+   */
   readonly label?: string | undefined
   readonly visible: boolean
   readonly enabled: boolean
@@ -63,7 +66,7 @@ type AnyInput<Type extends string> = AnyElement<Type> &
 
 type AnyText<Type extends string> = AnyInput<Type> & {
   readonly placeholder?: string | undefined
-  /** In UTF-16 units, as browsers count. */
+  /** In UTF-16 units, the unit that browsers use for this limit. */
   readonly maxLength: number
   readonly autocomplete?: string | undefined
 }
@@ -79,7 +82,9 @@ export type LabelElement = AnyElement<'label'>
 export type HeadingElement = AnyElement<'heading'> & { readonly level: 2 | 3 | 4 }
 export type ButtonElement = AnyElement<'button'> &
   Handlers<'onAction'> & {
-    /** `primary`: the Enter key presses the button, and required inputs must be filled in. */
+    /**
+     * `primary`: pressing Enter presses the button, and the button does nothing until required inputs are filled in.
+     */
     readonly kind: ButtonStyle
     /** The style, if it differs from the kind. */
     readonly style?: ButtonStyle | undefined
@@ -87,16 +92,16 @@ export type ButtonElement = AnyElement<'button'> &
     readonly confirm?: string | undefined
   }
 export type ButtonStyle = 'primary' | 'secondary' | 'danger'
-/** Has `href` or `onAction`, never both. */
+/** A link has `href` or `onAction`, never both. */
 export type LinkElement = AnyElement<'link'> & Handlers<'onAction'> & { readonly href?: string | undefined }
 export type ImageElement = AnyElement<'image'> & {
-  /** The path in `media/`. */
+  /** The path of the image in `media/`. */
   readonly src: string
   /** Empty for a decorative image. */
   readonly alt: string
 }
 export type TextElement = AnyText<'text'> & { readonly value?: string | undefined }
-/** Has no `value`: form files can't contain a password. */
+/** A password input has no `value`, because form files can't contain a password. */
 export type PasswordElement = AnyText<'password'>
 export type EmailElement = AnyText<'email'> & { readonly value?: string | undefined }
 export type TextareaElement = AnyText<'textarea'> & { readonly value?: string | undefined; readonly rows: number }
@@ -131,7 +136,7 @@ export type RadioElement = AnyInput<'radio'> & {
 }
 
 export type TableColumn = NumberFormat & {
-  /** An identifier, unique in the table: the key of its cells. */
+  /** An identifier that is unique in the table. The column's cells use it as their key. */
   readonly name: string
   readonly label?: string | undefined
   readonly type: 'text' | 'number' | 'date' | 'boolean'

@@ -10,12 +10,12 @@ import { handlersOf } from './form-schema.ts'
 export type FormSurroundings = {
   /** The path of the form's script, even if the script does not exist: `forms/orders.js`. */
   readonly script: string
-  /** The functions that it declares; empty if there is no script, null if they are unknown. */
+  /** The functions that the script declares; empty if there is no script, null if they are unknown. */
   readonly functions: ReadonlySet<string> | null
   readonly hasScript: boolean
-  /** Keys of all i18n tables. */
+  /** The keys of all i18n tables together. */
   readonly texts: ReadonlySet<string>
-  /** Paths in `media/`. */
+  /** The paths of the files in `media/`. */
   readonly media: ReadonlySet<string>
   /** Null if no manifest lists permissions; then any name may be granted. */
   readonly permissions: ReadonlySet<string> | null
