@@ -35,7 +35,7 @@ export function createQuarantine(now: () => number = Date.now): Quarantine {
       const record = before === undefined || isForgiven(before) ? { kills: [], pauses: 0, until: 0 } : before
       records.set(key, record)
       record.kills = [...record.kills.filter((time) => time > now() - WINDOW), now()]
-      // After the first pause, a single kill is enough for the next one.
+      // After the first pause, a single kill causes the next one.
       if (record.pauses === 0 && record.kills.length < KILLS) return null
       record.until = now() + Math.min(FIRST_PAUSE * 2 ** record.pauses, LONGEST_PAUSE)
       record.pauses++

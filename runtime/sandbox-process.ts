@@ -76,9 +76,9 @@ export type SandboxProcess = {
   /** The only receiver of the process's messages. While this is null, messages are dropped. */
   onMessage: ((message: FromSandbox) => void) | null
   /**
-   * Called once, when the process is killed or has exited for any reason. After that, the process sends no messages.
-   * With a low priority, it may take seconds until a killed process exits. `byOthers`: whether it was killed by a
-   * SIGKILL that the host did not send.
+   * Called once, when the process is killed or has exited for any reason. After that, the process sends no messages. A
+   * killed process with a low priority may take seconds to exit. `byOthers`: whether it was killed by a SIGKILL that
+   * the host did not send.
    */
   onEnd: ((byOthers: boolean) => void) | null
   /** Called once, after `onEnd`, when the process has exited and its memory is free. */
@@ -86,8 +86,8 @@ export type SandboxProcess = {
   /** Whether the process was killed or has exited. */
   readonly ended: () => boolean
   /**
-   * Null unless the process was started for debugging. Time limits then exclude pauses in the debugger: the process
-   * enforces them, and the host watches only its memory.
+   * Null unless the process was started for debugging. A debugged process enforces its time limits itself, without
+   * counting pauses in the debugger. The host watches only its memory.
    */
   readonly debug: DebugSessions | null
 }
@@ -96,8 +96,8 @@ export type SandboxProcessOptions = {
   readonly timeZone: string
   readonly trusted: Trusted
   /**
-   * The path of a Node.js 24 in which scripts can be debugged: isolated-vm 7.0.1 aborts Node 26 when a debugger is
-   * attached. If absent, the host's own Node.js is used, without a debugger.
+   * The path of a Node.js 24 binary for debugging scripts, since isolated-vm 7.0.1 aborts Node 26 when a debugger is
+   * attached. If absent, the host's own Node.js is used, and scripts can't be debugged.
    */
   readonly debugNode?: string | undefined
 }
@@ -139,8 +139,8 @@ export function startSandboxProcess(options: SandboxProcessOptions): SandboxProc
 const prepareFrames = new WeakMap<Trusted, Buffer>()
 
 /**
- * Caches the frame, which is about 200 kB and the same for every process. Once a process has created the snapshot, the
- * frame contains it.
+ * Returns the first frame for a process. The frame has about 200 kB and is the same for every process, so it is cached.
+ * Once a process has created the snapshot, the frame contains the snapshot.
  */
 function prepareFrame(trusted: Trusted): Buffer {
   const created = prepareFrames.get(trusted) ?? encodePrepare(trusted)

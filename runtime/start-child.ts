@@ -27,7 +27,7 @@ export function startChild(
 
 /**
  * Like `startChild`, for a process that exchanges frames over descriptor 3.
- * @param args called first; if it throws, the start fails with that error
+ * @param args returns the arguments; if it throws, the start fails with its error
  */
 export function startChildWithChannel(
   file: string,

@@ -30,7 +30,7 @@ export interface Supervisor {
    *
    * The process runs as long as it has clients. The exception: if RUNTIME_XMX is exceeded and no idle process is left,
    * the supervisor ends the least recently used process and notifies its clients.
-   * @param handlers get what the scripts log while they load
+   * @param handlers receive the lines that the scripts log while they load
    * @returns the client, or why it could not be opened
    */
   openClient(version: Loadable, handlers: LogHandler): Promise<SandboxClient | Failed>
@@ -111,7 +111,7 @@ export type SupervisorOptions = {
   readonly debugNode?: string | undefined
   /** See `ProcessPoolOptions`. */
   readonly notStarted?: (reason: string) => void
-  /** Called when a process was ended because of a script. Must not throw. */
+  /** Called after a process has ended because of a script. Must not throw. */
   readonly killed?: (reason: KillReason) => void
   /** See `createCheckProcesses`. Default: false. */
   readonly keepsCheckReady?: boolean
@@ -124,7 +124,7 @@ function keyIn(group: ProcessGroup, key: string): string {
 }
 
 const GROUPS: readonly ProcessGroup[] = ['logins', 'requests', 'jobs']
-/** The interval in ms for ending or pinging idle processes. */
+/** The interval in ms at which idle processes are pinged, or ended after a long idle time. */
 const SWEEP = 5_000
 const NO_BOUND = { minimum: 0, maximum: Number.POSITIVE_INFINITY }
 
@@ -169,7 +169,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   /**
-   * Chosen here: ends the largest process, since its scripts used the most memory. The callers get an error that asks
+   * Chosen here: end the largest process, since its scripts used the most memory. Its callers get an error that asks
    * them to try again.
    */
   function endLargest(): number | null {

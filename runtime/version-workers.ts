@@ -18,7 +18,7 @@ export interface VersionWorkers<W> {
   readonly living: ReadonlySet<W>
   /** Starts another process, or waits for one that is already starting. @returns null if none could be started */
   readonly start: (version: Loadable) => Promise<W | null>
-  /** Stops giving new work to a process. */
+  /** Stops assigning new work to a process. */
   readonly forget: (worker: W) => void
   readonly exited: (worker: W) => void
 }
@@ -43,7 +43,7 @@ export function createVersionWorkers<W extends { readonly key: string }>(
   const starting = new Map<string, Promise<W | null>>()
 
   async function startWorker(version: Loadable): Promise<W | null> {
-    // Called before a process is taken, since reading a plugin's settings may throw.
+    // Call this before taking a process, since reading a plugin's settings may throw.
     const solution = solutionOf(version)
     const process = await pool.take()
     if (process === null) return null

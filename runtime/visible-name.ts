@@ -5,8 +5,9 @@
 export const UNFIT = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u
 
 /**
- * Checks a permission's name, wherever the permission is listed, granted or requested. With a single check, every name
- * that a manifest accepts can also be granted. The guest part of `security` has a copy, since it cannot import this.
+ * Checks a permission's name, wherever the permission is listed, granted or requested. Because of this shared check,
+ * every name that is valid in a manifest can also be granted. The guest part of `security` contains a copy, since it
+ * can't import this function.
  */
 export function isVisible(text: string): boolean {
   return text.trim() === text && !UNFIT.test(text)

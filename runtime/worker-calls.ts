@@ -16,7 +16,7 @@ export type WorkerCallsEvents = {
   readonly ended: (pending: PendingCall, returnedWell: boolean) => void
 }
 
-/** The login calls that a process serves, several at a time. */
+/** Tracks the calls that a process serves. Several calls can be open at the same time. */
 export function createWorkerCalls(
   process: SandboxProcess,
   limits: Limits,
@@ -24,7 +24,7 @@ export function createWorkerCalls(
   events: WorkerCallsEvents,
 ) {
   const runs = new Map<number, Run>()
-  /** Calls that have already failed because they were queued for too long. */
+  /** Calls that failed because they were queued for too long. The process may still start them. */
   const givenUp = new WeakSet<PendingCall>()
 
   function answer(run: Run, message: Extract<FromSandbox, { kind: 'request' }>): void {

@@ -76,7 +76,7 @@ export function createWorkerWatch(options: WorkerWatchOptions): WorkerWatch {
     return since !== null && running() === null && performance.now() - since > milliseconds
   }
 
-  /** One solution's endless loop must not slow down other solutions’ logins. */
+  /** An endless loop in one solution must not slow down other solutions' logins. */
   function watchProcessor(): void {
     const run = running()
     if (run === null) return

@@ -17,7 +17,7 @@ export type WorkerEvents = {
   readonly gone: (worker: Worker, lost: readonly PendingCall[], failed: ReadonlyMap<PendingCall, Failed>) => void
   /** The process has exited, and its memory is free. */
   readonly exited: (worker: Worker) => void
-  /** Called once for each call that uses a lot of CPU time. */
+  /** Reports a call that uses a lot of CPU time, once per call. */
   readonly isLong: (pending: PendingCall) => void
 }
 
@@ -26,7 +26,7 @@ export interface Worker {
   readonly key: string
   readonly pid: number
   readonly callCount: () => number
-  /** Epoch ms of the last start or end of a call. */
+  /** When a call last started or ended, in epoch ms. */
   readonly lastUsed: () => number
   /** When the last call ended, by `performance.now()`. */
   readonly lastEnded: () => number
@@ -120,7 +120,7 @@ export function createWorker(
   }
 
   function callEnded(pending: PendingCall, returnedWell: boolean): void {
-    // After a call that failed, no context is created in advance.
+    // After a failed call, no context is created in advance.
     unsettledSince = returnedWell ? performance.now() : null
     lastEnded = pending
     use.ended()

@@ -4,7 +4,7 @@ import type { SandboxCall, SandboxOutcome } from '../protocol.ts'
 import { findPosition } from './positions.ts'
 
 /**
- * How a call ended. If it succeeded, `json` is the `SandboxOutcome` as written by the guest. It is not parsed here,
+ * How a call ended. If it succeeded, `json` is the `SandboxOutcome` as the guest wrote it. The JSON is not parsed here,
  * because the host parses and checks it anyway.
  */
 export type CallEnd = { readonly ok: true; readonly json: string } | FailedEnd
@@ -35,7 +35,7 @@ type GuestFailure = {
 }
 
 /**
- * Returns a call in the form that calls.guest.ts reads.
+ * Returns a call as the JSON text that calls.guest.ts reads.
  * @param ofClient the numbers of this call and of the client's last successful call; empty for calls without a client
  */
 export function callText(

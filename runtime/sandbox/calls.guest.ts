@@ -23,7 +23,7 @@ type CallParts = {
   readonly failedText: (error: unknown) => string
   /** Returns the call's commands so far. */
   readonly commandsText: () => string
-  /** Resets the counters of the last call. */
+  /** Drops the previous call's commands, log lines and exceeded quotas. */
   readonly forgetLastCall: () => void
   readonly answer: (text: AnswerText) => void
   readonly addScope: (text: ScopeText, view: object) => void
@@ -37,7 +37,6 @@ export function createEnter(parts: CallParts): Enter {
    * of the client's calls.
    */
   let calls = 0
-  /** The number of the previous call. */
   let lastNumber = 0
   /**
    * The functions that find entry functions, by the entry function's name. The entry function that the context was

@@ -12,9 +12,9 @@ const MAX_DEPTH = 64
 
 export type CheckedForms = {
   readonly found: Findings
-  /** Null for a form with an error. */
+  /** The forms' definitions; null for each form that has an error. */
   readonly forms: readonly (FormDefinition | null)[]
-  /** The functions of each form script. */
+  /** The functions that each form script declares. */
   readonly functions: readonly TopLevelFunctions[]
 }
 

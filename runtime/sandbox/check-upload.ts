@@ -70,7 +70,7 @@ function findSyntaxFaults(
 // Two libraries are loaded on first use: an HTML parser for login pages, and a schema library for forms. Most uploads
 // don't need them, and checks of plugins never do. Loading them takes longer than checking a small upload.
 
-/** Loads these libraries in advance. */
+/** Loads the HTML parser and the schema library before an upload arrives. */
 export async function getReady(): Promise<void> {
   await Promise.all([import('./check-forms.ts'), import('../template/compile-template.ts')])
 }

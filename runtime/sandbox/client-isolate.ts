@@ -28,7 +28,7 @@ export interface ClientIsolate {
    * Creates a client's context only to check whether the scripts can be loaded. @returns the entry functions that exist
    */
   probe(client: Client, call: number, entries: readonly string[], loading: Loading): Promise<Probed>
-  /** @param text a response in the form that calls.guest.ts reads */
+  /** @param text a response, as the JSON text that calls.guest.ts reads */
   answer(client: Client, text: string): void
   close(client: Client): void
   dispose(): void

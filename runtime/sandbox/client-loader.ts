@@ -44,7 +44,7 @@ export type ClientLoaderOptions = ClientScripts & {
 export function createClientLoader(options: ClientLoaderOptions) {
   const { isolate, limits, ask, settings, files, faults, sweeper, now, isDebugged } = options
   const { watched, isLost } = options.calls
-  /** The scripts, compiled once. */
+  /** The compiled scripts; null until they have been compiled. */
   let compiled: Compiled | null = null
   /** The file whose top-level code ran last, in case a probe crashes the isolate. */
   let loading = ''
@@ -140,9 +140,9 @@ export function createClientLoader(options: ClientLoaderOptions) {
 
   return {
     load,
-    /** The file whose top level ran last. */
+    /** Returns the file whose top-level code ran last. */
     lastFile: () => loading,
-    /** From now on, reports each file before it runs. */
+    /** Sets a function that is called with each file before the file's code runs. */
     reportTo(onLoading: Loading): void {
       reportLoading = onLoading
     },

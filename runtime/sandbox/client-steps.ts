@@ -48,7 +48,7 @@ export function createClientSteps({ isolate, limits, files, calls, sweeper, isDe
     await step(client, call, args)
   }
 
-  /** Finds an entry function. Scripts can't notice this, since none of their code runs. */
+  /** Finds an entry function. Scripts can't detect the search, because it runs none of their code. */
   async function findBy(call: OpenCall, context: Context, entry: string) {
     const script = finders.get(entry) ?? (await isolate.compileScript(finderSource(entry), { filename: TRUSTED }))
     finders.set(entry, script)
@@ -86,7 +86,10 @@ export function createClientSteps({ isolate, limits, files, calls, sweeper, isDe
     calls.end(client, call, how)
   }
 
-  /** The call is waiting for a response. Its clock runs, unless a response has arrived and is queued. */
+  /**
+   * Called when a call starts to wait for a response. The call's clock keeps running, unless a response is already
+   * queued.
+   */
   function wait(client: Client, call: OpenCall): void {
     const { clock } = call
     if (call.answers > 0) clock.stop()

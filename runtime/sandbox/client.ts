@@ -20,7 +20,7 @@ export type Client = {
 export type LoadedClient = {
   readonly context: Context
   readonly enter: Reference
-  /** The entry functions that the context can already find. */
+  /** The entry functions that have already been found in the context. */
   readonly finders: Set<string>
 }
 

@@ -28,7 +28,7 @@ export interface Clients {
   enter(client: number, call: number, what: SandboxCall): void
   answer(call: number, request: number, ok: boolean, value: Json): void
   close(client: number): void
-  /** Loads the scripts as for a client, without calling anything. @returns the entry functions that exist */
+  /** Loads the scripts as for a client, without calling an entry function. @returns the entry functions that exist */
   probe(call: number, entries: readonly string[], loading: Loading): Promise<Probed>
 }
 
@@ -135,7 +135,10 @@ export function createClients(
     isolate.dispose()
   }
 
-  /** The isolate with the shortest queue; if several have the same length, the one with the most clients. */
+  /**
+   * Returns the isolate with the shortest queue. If several queues have the same length, prefers the isolate with the
+   * most clients.
+   */
   function isolateWithRoom(): ClientIsolate {
     // With a debugger, use a single isolate, because the debugger attaches to only one.
     const most = inspector === undefined ? CLIENTS_PER_ISOLATE : Number.POSITIVE_INFINITY

@@ -40,7 +40,7 @@ export function createDebuggedLogins(
       {
         log: events.log,
         request: events.request,
-        // Don't report the start. The host sent the call itself, and is notified when it ends.
+        // Don't report the call's start. The host sent the call itself, and is notified when the call ends.
         started: () => {},
         gone: () => {},
         hung: events.hung,

@@ -6,7 +6,7 @@ import { type TopLevelName, topLevelNamesOf } from './top-level-names.ts'
 export type FreeName = TopLevelName & { readonly start: number }
 
 /**
- * Finds where a script uses names that it does not declare itself, in file order.
+ * Finds each use of a name that the script does not declare itself, in file order.
  * @returns an empty list for a script that cannot be parsed: V8 reports its errors
  */
 export function freeNames(source: string): FreeName[] {

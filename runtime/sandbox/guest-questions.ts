@@ -71,12 +71,12 @@ function needStack(): void {
 
 function nothing(): void {}
 
-/** 64 random numbers of 52 bits, in hexadecimal digits. */
+/** Returns 64 random numbers of 52 bits each, as hexadecimal digits. */
 export function randomDigits(): string {
   return Buffer.from(crypto.getRandomValues(new Uint8Array(416))).toString('hex')
 }
 
-/** The lookup tables, by the key that the guest uses: plugin and table. */
+/** Returns the lookup tables by the guest's key, which consists of the plugin's and the table's name. */
 function textsByTable(tables: Readonly<Record<string, Tables>>): ReadonlyMap<string, ReadonlyMap<string, string>> {
   return new Map(
     Object.entries(tables).flatMap(([plugin, named]) =>

@@ -104,8 +104,8 @@ function createBindings({ limits, plugins, first, isClient, globals, needs }: Pa
       try {
         answered = ask(context, kind, text, key)
       } catch {
-        // Drop this error. It occurs if the stack is exhausted when the call returns, and it exposes the surrounding
-        // process.
+        // Drop this error. It occurs if the stack is exhausted when the call returns, and it gives access to the
+        // surrounding process.
         answered = false
       }
       if (answered === false) throw new SafeRangeError('Maximum call stack size exceeded')

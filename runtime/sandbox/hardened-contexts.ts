@@ -32,8 +32,7 @@ export function createHardenedContexts(
   const files = new Set(solution.scripts.map((script) => script.file))
   const settings = JSON.stringify(solution.settings)
   /**
-   * The running calls, by the id that the trusted part passes with each message. `call` is the call in the host that
-   * gets the message.
+   * The running calls, by the id that the trusted part passes with each message. `call` is the host's id for the call.
    */
   const running = new Map<number, { readonly call: number }>()
   const ask: Callback = callbackOf(

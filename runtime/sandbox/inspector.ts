@@ -5,7 +5,7 @@ import { createKnocker, type Knocker } from './knocker.ts'
 export interface Inspector {
   /** Returns the isolate, or a new isolate if the last one has ended. */
   readonly isolate: () => Isolate
-  /** In ms, like `performance.now()`, but it stops while a debugger pauses the isolate. */
+  /** A clock in ms, like `performance.now()`. It stops while a debugger pauses the isolate. */
   readonly now: () => number
   attach(session: number): void
   /** Receives messages from debuggers. Messages for sessions that have ended are dropped. */
@@ -21,7 +21,7 @@ export type InspectorEvents = {
   readonly detached: (session: number) => void
 }
 
-/** The beginnings of V8's messages when it pauses and resumes a script. */
+/** How V8's messages start when it pauses and resumes a script. */
 const PAUSED = '{"method":"Debugger.paused"'
 const RESUMED = '{"method":"Debugger.resumed"'
 

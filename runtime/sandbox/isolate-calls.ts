@@ -28,8 +28,8 @@ const LOOK = 50
 export type IsolateCalls = ReturnType<typeof createIsolateCalls>
 
 /**
- * The calls that run in an isolate for clients. Limits their time, watches their steps, and fails them if the isolate
- * ends.
+ * The calls that run in an isolate for clients. Limits the calls' time, watches their steps, and fails them if the
+ * isolate ends.
  * @param now the clock of the calls, in ms
  */
 export function createIsolateCalls(
@@ -76,8 +76,6 @@ export function createIsolateCalls(
       const late = now() - since > allowed + HUNG_AFTER
       if (late && !isHung) events.hung(call.id)
       isHung ||= late
-      // The step may continue until it is overdue. Then the host kills the process. If the process grows too large, the
-      // host kills it earlier.
       if (isolate.isDisposed && !lost) {
         loseMemory(call)
         giveUp(null)

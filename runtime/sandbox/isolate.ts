@@ -7,7 +7,6 @@ import { type CallEnd, callText, describeFault, type LoadFault } from './call-en
 // The only file that imports isolated-vm. Only strings cross the boundary: each context gets one callback and returns
 // one function.
 
-/** Types for the files that serve clients, which use objects created here. */
 export type Isolate = ivm.Isolate
 export type Context = ivm.Context
 export type Script = ivm.Script
@@ -28,7 +27,7 @@ export type IsolateEvents = {
   readonly settled: () => void
 }
 
-/** Called with each file before its top level runs. */
+/** Called with each file before its top-level code runs. */
 export type Loading = (file: string) => void
 
 /** Compiles one script without running it. */
@@ -217,7 +216,7 @@ export type PreparedIsolate = {
   /** The snapshot in base64, if this process created it. */
   readonly newSnapshot: string | null
   readonly freshContext: () => FreshContext
-  /** Creates the next fresh context now. */
+  /** Creates the next fresh context in advance. */
   readonly makeAhead: () => void
   /** Creates another isolate, for the hardened realm. It starts without a snapshot, so each global exists only once. */
   readonly hardened: () => HardenedIsolate
@@ -312,7 +311,7 @@ function trustedSource({ bootstrap, guests, limits, rehearsal }: Trusted, isClie
   return `${asFunction(bootstrap)}(${JSON.stringify(limits)}, [${built.join(',\n')}], ${sample}, ${isClient})`
 }
 
-/** A guest file as an expression: a function around the file returns its default export. */
+/** Returns a guest file as an expression: a function that contains the file and returns its default export. */
 function asFunction(source: string): string {
   return `(function () { 'use strict'; ${source.replace(/^export default /m, 'return ')}\n})()`
 }

@@ -12,9 +12,8 @@ export interface Knocker {
 const EVERY = 50
 
 /**
- * Works around a bug in isolated-vm 7.0.1: `runMessageLoopOnPause` waits without checking whether a message is already
- * there. A thread that a debugger pauses can therefore miss the signal for a message, and reads it only together with
- * the next message.
+ * Works around a bug in isolated-vm 7.0.1: `runMessageLoopOnPause` waits without checking for queued messages. A thread
+ * that a debugger pauses can therefore miss a message's signal, and reads the message only together with the next one.
  *
  * The knocker sends a separate message and repeats it until there is a response. Messages are handled in order, so the
  * earlier messages have been read by then.

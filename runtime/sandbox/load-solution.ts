@@ -24,7 +24,7 @@ type OpenCall = {
   readonly clock: CallClock
 }
 
-/** One solution version in one isolate. Does not throw: loading errors are returned. */
+/** Loads a solution version into an isolate. Does not throw: loading errors are returned. */
 export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolution, events: IsolateEvents) {
   const { limits } = prepared
   const hardened = solution.isHardened === true ? prepared.hardened() : null
@@ -113,7 +113,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
     },
     /** Call this when no further calls will follow: stops creating contexts in advance. */
     close: contexts.stopAhead,
-    /** Loads a unit's scripts without calling anything. @returns the entry functions that exist */
+    /** Loads a unit's scripts without calling an entry function. @returns the entry functions that exist */
     probe(
       unit: Unit,
       entries: readonly string[],

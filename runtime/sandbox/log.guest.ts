@@ -19,7 +19,7 @@ export function createLog(state: ContextState, limits: Limits, readThrown: (erro
 
   /**
    * Drops output above the quota and reports this once. The call never fails because of the quota. Only lines that were
-   * sent are counted, since sending a line throws if the stack is nearly exhausted.
+   * sent are counted. If the stack is nearly exhausted, sending a line throws.
    */
   function writeLog(level: string, message: string, stack: string): void {
     const text = cut(message, 8192)

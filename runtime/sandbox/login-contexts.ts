@@ -22,8 +22,8 @@ export interface LoadedCall {
   /** The entry function that the context was prepared for. */
   readonly entry: string
   /**
-   * Passes a text to the call's trusted part, and returns the response.
-   * @param entry the entry function if the text starts the call, otherwise null
+   * Passes a message to the call's trusted part, and returns the response.
+   * @param entry the entry function if the message starts the call, otherwise null
    * @throws any error of isolated-vm
    */
   enter(text: string, entry: string | null, timeout: number): string
@@ -33,7 +33,10 @@ export interface LoadedCall {
   giveBack(): void
 }
 
-/** Creates the contexts in which calls run. `syntaxFaults` are the errors from compiling the solution's scripts. */
+/**
+ * Creates the contexts in which calls run. `syntaxFaults`: the errors that were found when the solution's scripts were
+ * compiled.
+ */
 export interface CallContexts {
   readonly syntaxFaults: readonly LoadFault[]
   /** @throws LoadFault */
@@ -43,7 +46,7 @@ export interface CallContexts {
   makeAhead(unit: Unit, entry: string): void
   /** Call this when no further calls will follow: stops creating contexts in advance. */
   stopAhead(): void
-  /** Run this after an interrupted call: its microtasks may still be queued. */
+  /** Call this after an interrupted call, because its microtasks may still be queued. */
   interrupted(): void
 }
 
@@ -63,16 +66,16 @@ type LoadedContext = LoadedCall & {
  * become stale.
  */
 const AHEAD_FOR = 30_000
-/** Used instead of a call's id for a context that is not assigned to a call yet. */
+/** Replaces the call's id while a context is not assigned to a call. */
 export const NOBODY = 0
-/** Messages from a context, with the id of the call that the context serves. */
+/** Receives messages from a context, with the id of the call that the context serves. */
 export type LoginListener = {
   readonly [Name in 'log' | 'request' | 'done']: GuestListener<number>[Name]
 }
 
 /**
- * The contexts for logins. Each call has a separate one, and the next one is created before its call arrives. `faults`
- * describes the errors from loading the solution's scripts.
+ * Manages the contexts for logins. Each call has a separate context, and the next one is created before its call
+ * arrives. `faults` describes errors that occur while the solution's scripts load.
  */
 export function createLoginContexts(
   prepared: PreparedIsolate,
@@ -84,7 +87,7 @@ export function createLoginContexts(
   const files = new Set(solution.scripts.map((script) => script.file))
   const settings = JSON.stringify(solution.settings)
   const contexts = new Map<number, LoadedContext>()
-  /** One function for all contexts; each passes its id. Only the trusted part has access to it. */
+  /** A function for all contexts. Each context passes its id. Only a context's trusted part can call the function. */
   const ask = callbackOf(
     createFromGuest<LoadedContext>({
       files,

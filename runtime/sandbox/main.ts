@@ -20,12 +20,12 @@ const reader = createFrameReader(() => MAX_FRAME, receive)
 channel.on('data', (chunk: Buffer) => {
   if (!reader.push(chunk)) process.exit(1)
 })
-// The host is gone. `process.exit` would wait for the threads of V8 and isolated-vm, which in rare cases never end.
+// The host is gone. `process.exit` would wait for V8's and isolated-vm's threads, which in rare cases never finish.
 channel.on('close', () => process.kill(process.pid, 'SIGKILL'))
 channel.on('error', () => process.kill(process.pid, 'SIGKILL'))
 
 /**
- * Delay in ms before `settled` is sent. If the next call starts earlier, this message is not sent, because the start
+ * Delay in ms before `settled` is sent. If the next call starts earlier, `settled` is not sent, because the start
  * implies it.
  */
 const SETTLED_AFTER = 20
@@ -35,11 +35,11 @@ let settling: NodeJS.Timeout | undefined
 const waiting = new Map<number, Extract<ToSandbox, { kind: 'call' }>>()
 let prepared: PreparedIsolate | null = null
 let solution: ReturnType<typeof loadSolution> | null = null
-/** The message that `solution` was loaded from. */
+/** The loaded solution's data, as received from the host. */
 let source: SandboxSolution | null = null
 /** Set only in a process for clients. */
 let clients: Promise<Clients> | null = null
-/** Replaces `solution` if logins are debugged. */
+/** Used in place of `solution` if logins are debugged. */
 let debuggedLogins: Promise<DebuggedLogins> | null = null
 /** Set only in a process that is debugged. */
 let debugging: Promise<Debugging> | null = null
@@ -106,7 +106,8 @@ function receive(text: string): void {
 }
 
 /**
- * Accepts a call. If it is unannounced, no other call is queued, so it starts immediately and can't be cancelled first.
+ * Accepts a call. The host sends an unannounced call only if no other call is queued, so such a call starts
+ * immediately.
  */
 function take(message: Extract<ToSandbox, { kind: 'call' }>): void {
   if (message.announce) {
@@ -116,8 +117,8 @@ function take(message: Extract<ToSandbox, { kind: 'call' }>): void {
 }
 
 /**
- * Starts calls one by one between frames, so that a `cancel` that arrived while another call ran is read before its
- * call starts.
+ * Starts the next queued call. Between two calls, the process reads frames, so a `cancel` that arrived during the first
+ * call stops the second one.
  */
 function startNext(): void {
   const [next] = waiting
@@ -153,7 +154,7 @@ function prepare(trusted: Trusted, snapshot?: string): void {
 }
 
 /**
- * Runs the rehearsal call and ignores its result. An error while its solution loads is not ignored, because a plugin
+ * Runs the rehearsal call and ignores its result. Throws errors that occur while its solution loads, because a plugin
  * that fails here fails for every solution.
  */
 function rehearse(isolate: PreparedIsolate, { solution: ours, call }: Trusted['rehearsal']): void {
@@ -166,8 +167,7 @@ function rehearse(isolate: PreparedIsolate, { solution: ours, call }: Trusted['r
   const { fault } = rehearsal.probe(call.unit, [])
   if (fault) throw new Error(fault.message)
   rehearsal.call(0, call)
-  // Stop here, because creating a context in advance for this solution would use up the context for the first real
-  // call.
+  // Don't create a context in advance for this solution. It would use up the context for the first real call.
   rehearsal.close()
 }
 
@@ -195,7 +195,7 @@ async function serve(served: SandboxSolution): Promise<Clients> {
   return created
 }
 
-/** Imports this on demand: a process that serves logins has no clients. */
+/** Imports clients.ts on demand, because a process that serves logins doesn't need it. */
 async function clientsOf(served: SandboxSolution): Promise<Clients> {
   const { createClients } = await import('./clients.ts')
   if (prepared === null) throw new TypeError('the sandbox process received a request before its `prepare` message')
@@ -230,7 +230,7 @@ function load(message: Extract<ToSandbox, { kind: 'load' }>): void {
   send({ kind: 'loaded', faults: solution.faults as readonly Fault[] })
 }
 
-/** Imports the module on demand, because only a process that is debugged needs it and its dependencies. */
+/** Imports debugging.ts on demand, because only a debugged process needs it. */
 async function startDebugging(): Promise<Debugging> {
   const { createDebugging } = await import('./debugging.ts')
   if (prepared === null) throw new TypeError('the sandbox process received a request before its `prepare` message')
@@ -260,7 +260,7 @@ function flush(): void {
   while (channel.writableCorked > 0) channel.uncork()
 }
 
-/** Send the start of the next call in the same write, since each write wakes the host. */
+/** Reports a call's end. The start of the next call is sent in the same write, since each write wakes the host. */
 function ended(id: number, end: CallEnd): void {
   if (waiting.size > 0) channel.cork()
   sendText(`{"kind":"ended","id":${id},"outcome":${end.ok ? end.json : JSON.stringify(end)}}`)
@@ -274,13 +274,13 @@ async function probe(message: Extract<ToSandbox, { kind: 'probe' }>): Promise<vo
   send({ kind: 'probed', id: message.id, found, faults: fault ? [fault] : [] })
 }
 
-/** Reports this immediately, before the script runs: the script may crash the process. */
+/** Reports the file before its script runs, because the script may crash the process. */
 function loading(file: string): void {
   send({ kind: 'loading', file })
 }
 
 /**
- * Probes main's scripts as clients run them. Clients' contexts contain more than those for logins: the forms, and the
+ * Probes the scripts of the unit `main` in a client's context. Unlike a login's context, it contains the forms, and the
  * globals that plugins add only for clients.
  */
 async function probeClient({ id, entries }: Extract<ToSandbox, { kind: 'probe' }>) {
@@ -293,7 +293,7 @@ async function probeClient({ id, entries }: Extract<ToSandbox, { kind: 'probe' }
   }
 }
 
-/** Imports the check on demand, because its parsers are not needed in a process that serves logins. */
+/** Imports check-upload.ts on demand, because a process that serves logins doesn't need its parsers. */
 async function check(message: Extract<ToSandbox, { kind: 'check' }>): Promise<void> {
   const { checkUpload } = await import('./check-upload.ts')
   send({ kind: 'checked', checked: await checkUpload(message.files) })

@@ -2,7 +2,8 @@ import type { Program } from 'acorn'
 import type { Scope, ScopeManager } from 'eslint-scope'
 import { type AnyNode, chainOf, isStrictAt, nodeOf, type Path, type Report, walk } from './syntax-tree.ts'
 
-// Differences between sloppy and strict functions: `this` in a plain call, and `arguments`.
+// Two differences between sloppy and strict functions: the value of `this` in a call without an object, and
+// `arguments`.
 
 const NO_THIS = 'in the hardened realm, "this" is undefined in a function that is called without an object'
 const NO_THIS_HERE =

@@ -7,7 +7,7 @@ import { parseScript, topLevelNamesOf } from './top-level-names.ts'
 
 export type Difference = { readonly line: number; readonly column: number; readonly message: string }
 
-/** Maximum number of reported differences. Chosen here: an author fixes the first ones and checks again. */
+/** Maximum number of reported differences. Chosen here: authors can fix these and check again. */
 const MOST = 100
 const STRICT = `'use strict';`
 /** Functions that change their first argument. */
@@ -101,7 +101,7 @@ function findFreeNames(free: readonly Reference[], declared: ReadonlySet<string>
   }
 }
 
-/** Changes to built-in objects, and code that is compiled from text. */
+/** Reports changes to built-in objects, and code that is compiled from text. */
 function findChanges(node: AnyNode, free: ReadonlySet<unknown>, report: Report): void {
   switch (node.type) {
     case 'AssignmentExpression':

@@ -2,14 +2,14 @@ import type { Fault } from '../bundle/faults.ts'
 import type { RealmNames, ScriptScope } from '../protocol.ts'
 import { type DeclaredName, parseScript, readsThis, topLevelNamesOf } from './top-level-names.ts'
 
-/** A script's top level; see `readTopLevel`. */
+/** The names at a script's top level; see `readTopLevel`. */
 export type TopLevel = {
   readonly file: string
   readonly shared: readonly DeclaredName[]
   readonly readsThis: boolean
 }
 
-/** The names that a stored version can have; see `Identifier` in schema-parts.ts. */
+/** The names that are valid in a stored version; see `Identifier` in schema-parts.ts. */
 const SHAREABLE = /^[A-Za-z_$][A-Za-z0-9_$]{0,63}$/
 
 /** A script that acorn can't parse declares nothing, and may use `this`. */

@@ -212,7 +212,7 @@ export default function realm(build: (reflect: object) => CreateBindings, option
   }
 }
 
-/** V8's own generator is one sequence for the whole context, so scripts could compute other calls' numbers. */
+/** V8's own random generator has one sequence for the whole context, so scripts could compute other calls' numbers. */
 function replaceRandom(ask: Ask): void {
   let digits = ''
   let used = 0
@@ -254,7 +254,7 @@ function takeMembers(target: object, view: object, names: readonly string[], isE
   }
 }
 
-/** Copies the functions of an object into one that scripts can't reach. */
+/** Copies an object's functions into an object that scripts can't access. */
 function functionsOf(holder: object): object {
   const copy: Record<PropertyKey, unknown> = record()
   const names = ownKeys(holder)
@@ -288,7 +288,8 @@ function entryOf({ globals, lexicals, find }: OpenCall, name: string): unknown {
   }
   const holder = getOwnPropertyDescriptor(lexicals, name) === undefined ? globals : lexicals
   const descriptor = getOwnPropertyDescriptor(holder, name)
-  // Scripts' own functions are accessors or writable; built-in functions and bindings are neither.
+  // Properties with a script's own functions are writable or accessors. Those with built-in functions and bindings are
+  // neither.
   if (descriptor === undefined || descriptor.writable === false) return undefined
   const found = (holder as Record<string, unknown>)[name]
   return typeof found === 'function' ? found : undefined

@@ -5,8 +5,8 @@ import { topLevelNames } from './top-level-names.ts'
 type Script = { readonly file: string; readonly source: string }
 
 /**
- * Replacements for names that scripts for the original product use and that Solhost lacks. They include members that
- * are missing in Solhost's object with the same name. docs/migrating.md explains each of them.
+ * Names that exist in the original product but not in Solhost, with their replacements. Some are members of an object
+ * that exists in both. docs/migrating.md explains each of them.
  */
 export const REPLACED_NAMES: Readonly<Record<string, string>> = {
   databaseManager: 'await plugins.database.query(name, sql, parameters)',

@@ -25,7 +25,7 @@ function takeMember(target: object, view: object, name: string): void {
   if (descriptor === undefined) return
   setPrototypeOf(descriptor, null)
   descriptor.configurable = true
-  // A variable that an earlier script declared can be assigned, but not redefined.
+  // A variable that an earlier script declared can't be redefined, so assign its value.
   if (!defineProperty(target, name, descriptor)) {
     ;(target as Record<string, unknown>)[name] = (view as Record<string, unknown>)[name]
   }

@@ -46,7 +46,7 @@ function scopeOf(file: string): string {
   return place.kind === 'script' ? place.base : 'globals'
 }
 
-/** Names that several scopes in a folder declare: the declaring scopes, by folder and name. */
+/** For each name that several scopes in a folder declare: these scopes, by folder and name. */
 type Twice = ReadonlyMap<string | null, ReadonlyMap<string, readonly Declared[]>>
 
 function sharedNames(scripts: readonly Declared[], faults: Fault[]): Twice {

@@ -1,6 +1,6 @@
 import type { Node, Program } from 'acorn'
 
-/** A node of any kind, with its parts. */
+/** A syntax node of any type, with its child nodes. */
 export type AnyNode = Node & { readonly [part: string]: unknown; readonly type: string }
 
 /** A node's ancestors, from the program to the node's parent. */
@@ -9,7 +9,7 @@ export type Path = readonly AnyNode[]
 /** Reports that the code at a node behaves differently in the hardened realm. */
 export type Report = (node: AnyNode, message: string) => void
 
-/** Gives access to all parts of a node, because the library's types don't list them. */
+/** Gives access to all of a node's properties, because the library's types don't list them. */
 export function nodeOf(node: unknown): AnyNode {
   return node as AnyNode
 }
@@ -54,7 +54,7 @@ export function isStrictAt(path: Path): boolean {
   })
 }
 
-/** Line and column, both from 1. */
+/** Returns the line and column, both counted from 1. */
 export function placeOf(node: Node): { line: number; column: number } {
   const { line, column } = node.loc?.start ?? { line: 1, column: 0 }
   return { line, column: column + 1 }

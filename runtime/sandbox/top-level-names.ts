@@ -8,7 +8,7 @@ import {
   type Statement,
 } from 'acorn'
 
-/** A name in a script, with its line and column, both from 1. */
+/** A name in a script, with its line and column, both counted from 1. */
 export type TopLevelName = { readonly name: string; readonly line: number; readonly column: number }
 
 /** `isLexical`: `let`, `const` and classes, which are not properties of the global object. */

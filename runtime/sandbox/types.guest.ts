@@ -62,7 +62,7 @@ export type ContextState = {
   host: (kind: Parameters<Host>[1], text: string, key?: string) => string | null
   findEntry: FindEntry
   running: boolean
-  /** The running call, or the last one. */
+  /** The running call; between calls, the last one. */
   message: CallText
 }
 

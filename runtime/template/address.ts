@@ -1,11 +1,14 @@
 const ALLOWED_SCHEMES: ReadonlySet<string> = new Set(['http', 'https', 'mailto'])
 
-/** Removes what a URL parser ignores: control characters and spaces at the start, tabs and newlines anywhere. */
+/**
+ * Removes the characters that a URL parser ignores: control characters and spaces at the start, tabs and newlines
+ * anywhere.
+ */
 function stripAddress(address: string): string {
   return address.replace(/^[\0-\x20]+|[\t\n\r]+/g, '')
 }
 
-/** @returns the scheme in lower case; null for a relative URL, including one that starts with `//` */
+/** Returns a URL's scheme in lower case; null for a relative URL, including one that starts with `//`. */
 export function addressScheme(address: string): string | null {
   return /^([a-z][a-z0-9+.-]*):/i.exec(stripAddress(address))?.[1]?.toLowerCase() ?? null
 }

@@ -40,7 +40,7 @@ export function isHandler(name: string): boolean {
   return /^on/i.test(name)
 }
 
-/** @param name with its prefix, as in `xlink:href` */
+/** @param name the attribute's name with its prefix, as in `xlink:href` */
 export function attributePlace(element: Tree.Element, name: string): AttributePlace {
   const lower = name.toLowerCase()
   const tag = element.tagName.toLowerCase()

@@ -1,4 +1,4 @@
-/** The start of the warning `template_replaced`. */
+/** The text that the warning `template_replaced` starts with. */
 export const REPLACED = 'the default login page is shown instead of this page: '
 
 /**

@@ -20,7 +20,9 @@ export function escapeValue(value: string): string {
   return /[&<>"'`=\r\0]/.test(text) ? text.replace(/[&<>"'`=\r\0]/g, (character) => REFERENCES[character] ?? '') : text
 }
 
-/** Escapes the author's own text between tags: only what would otherwise be parsed differently becomes a reference. */
+/**
+ * Escapes the author's own text between tags. Replaces only characters that a parser would otherwise read differently.
+ */
 export function escapeLiteralText(text: string): string {
   return /[&<>\r]/.test(text) ? text.replace(/[&<>\r]/g, (character) => REFERENCES[character] ?? '') : text
 }

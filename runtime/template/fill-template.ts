@@ -8,7 +8,7 @@ import { escapeScript, escapeValue } from './escape.ts'
  */
 export const MAX_VALUES = 2_000_000
 
-/** The values of one request. */
+/** The values with which the template is filled for one request. */
 export type TemplateValues = {
   /** The nonce from the page's Content-Security-Policy, for the template's own scripts and styles. */
   readonly nonce: string
@@ -16,7 +16,7 @@ export type TemplateValues = {
   readonly formToken: string
   /** A script from the host, inserted unchanged at the end of `head`. */
   readonly script?: string
-  /** Options for passkeys as JSON, which that script reads from its own element. */
+  /** The passkey options as JSON, which `script` reads from its own element. */
   readonly passkey?: string | null
   /** Whether to show the error label. */
   readonly failed: boolean

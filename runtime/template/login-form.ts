@@ -5,12 +5,12 @@ import { childrenOf, isElement, isEmptyTableForm, isHtml, isTablePart } from './
 /** The elements that a login page must have, and other facts about the form that the host needs. */
 export type LoginForm = {
   readonly form: Tree.Element | null
-  /** The first input of the form by name; the key is missing if there is none. */
+  /** For each input name that the host needs: the first input with this name in the form, if there is one. */
   readonly inputs: ReadonlyMap<string, Tree.Element>
   readonly errorLabel: Tree.Element | null
   /** The notice is inserted after this element; if null, at the start of the form. */
   readonly noticeAfter: Tree.Element | null
-  /** Buttons and inputs that submit the form, or that might do so. */
+  /** Buttons and inputs that submit the form or might submit it. */
   readonly owned: ReadonlySet<Tree.Element>
 }
 

@@ -10,7 +10,7 @@ export type FoundPlaceholder = {
   readonly lookup: Lookup
 }
 
-/** Finds every placeholder in a text, from left to right. A `%%` that does not start one is text. */
+/** Finds every placeholder in a text, from left to right. Any other `%%` is ordinary text. */
 export function findPlaceholders(text: string): FoundPlaceholder[] {
   if (!text.includes('%%')) return []
   return [...text.matchAll(PLACEHOLDER)].map((match) => ({

@@ -22,8 +22,8 @@ const MAX_UNSURE = 100
 
 /**
  * Finds a script's string literals. It recognises comments, strings, template literals and regular expressions. It
- * stops at the first position where it cannot tell how a browser would continue.
- * Placeholders in code are skipped, since they will be empty.
+ * stops at the first position where it cannot tell how a browser would continue. Skips placeholders in code, since they
+ * will be left empty.
  */
 export function findStrings(script: string, isModule: boolean): StringText[] {
   if (isModule && /<!--|-->/.test(script)) return []
@@ -142,8 +142,8 @@ class ScriptReader {
   }
 
   /**
-   * Reads a `/` after `)` and similar tokens, which can be a division or start a regular expression. The reader
-   * continues only if its state afterwards is the same in both cases.
+   * Reads a `/` that can be a division or start a regular expression, such as one after `)`. The reader continues only
+   * if its state afterwards is the same in both cases.
    */
   private unsureSlash(regex: string | null): boolean {
     if (++this.unsureSlashes > MAX_UNSURE) return false

@@ -7,7 +7,7 @@ const VOID: ReadonlySet<string> = new Set(
 )
 
 /**
- * Elements in whose content parsers don't decode character references. noscript is not one of them, since it is parsed
+ * Parsers don't decode character references in these elements' content. noscript is not one of them, since it is parsed
  * with scripting off.
  */
 const RAW_TEXT: ReadonlySet<string> = new Set('style script xmp iframe noembed noframes plaintext'.split(' '))
@@ -45,7 +45,7 @@ export function childrenOf(element: Tree.Element): readonly Tree.ChildNode[] {
   return isHtml(element, 'template') ? (element as Tree.Template).content.childNodes : element.childNodes
 }
 
-/** Handles each node in document order. */
+/** Its methods are called for each node in document order. */
 export interface DocumentWriter {
   doctype(node: Tree.DocumentType): void
   comment(node: Tree.CommentNode): void

@@ -1,6 +1,9 @@
 import type { Warning, WarningCode } from '../bundle/faults.ts'
 
-/** Maximum number of warnings that an upload lists; the last one counts the rest. Chosen here. */
+/**
+ * Maximum number of warnings that an upload lists; the last warning contains the number of the remaining ones. Chosen
+ * here.
+ */
 const MAX_WARNINGS = 100
 
 /** Maximum characters of the author's own text in a warning. */

@@ -77,7 +77,7 @@ function startNeighbour(): void {
   })()
 }
 
-/** Checks for results that no script may achieve, whatever it declares. */
+/** Checks that a script had no effect that is forbidden to all scripts, whatever it declares. */
 function checkEffects(name: string, { effects }: ScriptEnd): void {
   const { login, showUrl, locale } = effects
   if (login !== null) {
@@ -97,7 +97,8 @@ function checkEffects(name: string, { effects }: ScriptEnd): void {
  * and they contain no text from the host.
  */
 function checkTexts({ failure, log, values }: ScriptEnd): void {
-  // The quota, plus the line that reports that it is used up, plus the platform's own line about the end of the call.
+  // In addition to the quota, allow the line that reports that the quota is used up, and the platform's lines about the
+  // call's end.
   expect(log.length).toBeLessThanOrEqual(LIMITS.LOG_LINES + 3)
   expect(log.reduce((sum, { message }) => sum + message.length, 0)).toBeLessThan(LIMITS.LOG_SIZE + 10_000)
   const texts = [...log.map(({ message }) => message), failure?.message ?? '', JSON.stringify(values)]
@@ -220,7 +221,7 @@ export async function check(attack: Attack, checkMore: (end: ScriptEnd, call: nu
   stopAsking()
   await asking
   await checkQuiet(processes)
-  // Does nothing if the script ran in a shared process.
+  // Retires the script's own processes. Has no effect if the script ran in a shared process.
   labOf(attack).retire({ script: attack.source, file: FILE })
 }
 

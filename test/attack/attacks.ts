@@ -34,7 +34,9 @@ export type Attack = {
   readonly effects: string
 }
 
-/** Whether this is `npm run long -- attacks`, which runs every script in every place. The usual tests leave some out. */
+/**
+ * Whether this is `npm run long -- attacks`, which runs every script in every realm. The usual tests skip some scripts.
+ */
 export const isEveryAttackRun = process.env.LONG_ATTACKS === 'all'
 
 /**

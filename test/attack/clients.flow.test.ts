@@ -112,7 +112,7 @@ function checkMarkup(html: string): void {
   walk(parseFragment(html))
 }
 
-/** Checks for results that no script may achieve, whatever it declares. */
+/** Checks that a script achieved nothing that is forbidden to all scripts, whatever it declares. */
 function checkFrames(page: ClientPage, { shows }: ClientAttack): void {
   const all = page.everything()
   expect(all).not.toContain('ESCAPED')
@@ -128,7 +128,7 @@ function checkFrames(page: ClientPage, { shows }: ClientAttack): void {
   expect(kinds(page).filter((kind) => kind === 'go').length).toBeLessThanOrEqual(1)
 }
 
-/** Presses a button as often as a user may, while the attack runs. */
+/** Presses a button in the other solution ten times while the attack runs. */
 async function pressBeside(): Promise<void> {
   for (let press = 0; press < 10; press++) {
     await neighbour.press('main', 'ok')
@@ -136,7 +136,7 @@ async function pressBeside(): Promise<void> {
   }
 }
 
-// Run the attacks at the same time, since most of them spend most of their time waiting.
+// Run the attacks concurrently, since most of their time is spent waiting.
 test.concurrent.each(readClientAttacks())(
   'client attack $name has an outcome that it declares, shows nothing forbidden, and another solution’s user still gets responses',
   { timeout: 90_000 },

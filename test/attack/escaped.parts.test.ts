@@ -53,7 +53,7 @@ const home = mkdtempSync(join(tmpdir(), 'solhost-escaped-'))
 const WRITTEN = join(home, 'written')
 const OF_THE_HOST = `of the host ${Math.random()}`
 const OF_THE_GUEST = `of the guest ${Math.random()}`
-/** A port with a listening server. */
+/** The port of a server that the test starts. */
 let port = 0
 
 const limits = createLimits()
@@ -89,7 +89,7 @@ async function startHoled(): Promise<SandboxProcess> {
   return started
 }
 
-/** Runs code through the hole. @returns the outcome: `done …`, or the error's code */
+/** Runs code outside the isolate, through the hole. @returns the outcome: `done …`, or the error's code */
 async function outcomeOf(code: string, process = sandbox): Promise<string> {
   const id = ++calls
   const { call } = trusted.rehearsal

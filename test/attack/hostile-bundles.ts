@@ -356,7 +356,7 @@ const content: readonly HostileBundle[] = [
   }),
 ]
 
-/** Contains only an entry's local file header and data. */
+/** Returns only an entry's local file header and data. */
 function localBytes(one: RawEntry): Buffer {
   const zip = rawZip([one])
   return zip.subarray(0, zip.readUInt32LE(zip.length - 6))

@@ -1,6 +1,6 @@
 // The functions that solution.json names under "endpoints". Each call has fresh globals and no forms.
 
-/** Anyone may call this endpoint, for example a monitoring tool. */
+/** Anyone can call this endpoint without signing in. It is intended for monitoring tools. */
 function getVersion() {
   return { version: application.getSolutionVersion() }
 }
@@ -19,7 +19,7 @@ async function addOrder({ body }) {
   return plugins.http.answer(201, order, { location: `/solution/orders/api/orders/${order.id}` })
 }
 
-/** The browser downloads the file, because the form sends the user to the endpoint's URL. */
+/** Returns the report as a CSV file. The form opens the endpoint's URL, so the browser downloads the file. */
 async function getReport() {
   await setUpDatabase()
   const orders = await findOrders('', null)

@@ -1,6 +1,6 @@
 import type { GuestApi } from '../../../runtime/sandbox/guest-api.d.ts'
 
-/** Passes all values on without checks, so that only the code behind the binding can stop an attack. */
+/** A binding that passes all values on without checks. Only the code behind the binding can stop an attack. */
 export default function directory(api: GuestApi) {
   return {
     note: (text: unknown): void => api.command('note', [text]),
