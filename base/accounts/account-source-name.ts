@@ -1,5 +1,5 @@
 /**
- * Where an account comes from:
+ * The source of an account:
  * - `users`: the users table, which all solutions share.
  * - `''`: the solution's own module or login form.
  * - `provider`: an OAuth provider.

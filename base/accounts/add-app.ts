@@ -4,8 +4,8 @@ import type { AuthenticatorApps } from './authenticator-app.ts'
 import type { FactorAccount } from './factor-account.ts'
 
 /**
- * Adds an authenticator app if the user entered a correct code from it.
- * @param isReplacing whether it may replace the account's current app
+ * Adds an authenticator app if the code is correct, which proves that the user has set up the app.
+ * @param isReplacing whether the new app may replace the account's current one
  * @returns `taken` if the account already has an app
  */
 export async function addApp(

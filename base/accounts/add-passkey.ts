@@ -13,8 +13,8 @@ export type AddedFactor =
   | { readonly kind: 'refused'; readonly refusal: string }
 
 /**
- * Registers the passkey that the browser has just created. Its name contains the browser, because users can't tell
- * passkeys apart otherwise.
+ * Registers the passkey that the browser has just created. The passkey is named after the browser, so that users can
+ * tell their passkeys apart.
  */
 export async function addPasskey(
   page: PasskeyPage & { readonly locale: string },

@@ -7,17 +7,17 @@ import { accountId, type FactorAccount } from './factor-account.ts'
 import type { Factors } from './factors.ts'
 
 /**
- * Codes from an authenticator app: time-based one-time passwords (RFC 6238) with 6 digits, SHA-1 and a period of 30 s,
- * which all apps support.
+ * Authenticator apps: time-based one-time passwords (RFC 6238) with 6 digits, SHA-1 and a period of 30 s. All apps
+ * support these settings.
  */
 export interface AuthenticatorApps {
-  /** Creates a secret that isn't assigned to an account yet: 160 bits in base32. */
+  /** Creates a random secret of 160 bits, in base32. It isn't stored until `add`. */
   newSecret(): string
   /** The `otpauth:` URI that an app reads from the QR code. */
   addressOf(secret: string, label: { readonly issuer: string; readonly username: string }): string
   /**
-   * Adds the app if the code proves that it has the secret. The code can't be used again to sign in.
-   * @param replaces whether it may replace the account's current app, for users with a new phone
+   * Adds the app if the code was generated from the secret. The same code can't then be used to sign in.
+   * @param replaces whether the new app may replace the account's current one, for users with a new phone
    * @returns `taken`: the account already has an app
    */
   add(
@@ -27,13 +27,13 @@ export interface AuthenticatorApps {
     name: string,
     replaces?: boolean,
   ): Promise<'added' | 'wrong' | 'taken'>
-  /** Checks a code and marks its time step as used, so that exactly one of several hosts accepts it. */
+  /** Checks a code and marks its time step as used, so that no other host accepts the code again. */
   use(account: FactorAccount, code: string): Promise<boolean>
 }
 
 /** The time step of the codes (RFC 6238), in seconds. */
 const PERIOD = 30
-/** Codes are accepted this number of time steps early or late, because clocks differ. */
+/** Number of time steps by which a code may be early or late, because clocks differ. */
 const WINDOW = 1
 const SECRET_BYTES = 20
 
@@ -104,7 +104,7 @@ function codesOf(secret: string, issuer = '', label = ''): TOTP {
   return new TOTP({ issuer, label, algorithm: 'SHA1', digits: 6, period: PERIOD, secret: Secret.fromBase32(secret) })
 }
 
-/** Remove spaces: apps show codes in two groups, and people type the space too. */
+/** Apps show codes in two groups, and some people type the space between them. */
 function digits(code: string): string {
   return code.replace(/\s/g, '')
 }

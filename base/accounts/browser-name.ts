@@ -1,4 +1,4 @@
-/** The order matters, because a browser that is built on another browser also sends that browser's name. */
+/** The order matters: browsers built on Chromium, for example, also send the name Chrome. */
 const BROWSERS: readonly (readonly [sent: RegExp, name: string])[] = [
   [/\bEdg(?:A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -17,8 +17,8 @@ const SYSTEMS: readonly (readonly [sent: RegExp, name: string])[] = [
 ]
 
 /**
- * @returns a name such as 'Firefox · Windows'; the beginning of the header if neither the browser nor the system is
- *   known; null without a header
+ * @returns a name such as 'Firefox · Windows'. If neither the browser nor the system is known, the start of the header.
+ * Null without a header.
  */
 export function browserName(agent: string | null): string | null {
   if (agent === null) return null

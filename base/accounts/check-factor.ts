@@ -30,19 +30,18 @@ export type FactorAnswer =
   | { readonly kind: 'wrong' | 'locked' | 'passkey' | 'copied' }
   | { readonly kind: 'throttled'; readonly seconds: number }
 
-/** Returns the outcome to record in the audit log. */
 export function outcomeOf({ kind }: FactorAnswer): 'ok' | 'throttled' | 'refused' {
   if (kind === 'right') return 'ok'
   return kind === 'throttled' ? 'throttled' : 'refused'
 }
 
-/** Returns which kind of factor a submitted form contains. */
+/** Returns the kind of factor that the user submitted. */
 export function enteredMethod(fields: ReadonlyMap<string, string>): 'passkey' | Entered['kind'] {
   if ((fields.get('passkey') ?? '') !== '') return 'passkey'
   return fields.has('recovery') ? 'recovery-code' : 'totp'
 }
 
-/** Checks the form of a page that asks for a factor. */
+/** Checks the submitted form of a page that requests a factor. */
 export async function checkForm(
   page: PasskeyPage,
   purpose: PasskeyPurpose,
@@ -59,7 +58,7 @@ export async function checkForm(
   return checkFactor(account, { kind, code: fields.get('code') ?? '' }, parts)
 }
 
-/** Checks a code. Counts the attempt first, so that parallel guesses all count. */
+/** Checks a code. Counts the attempt first, so that parallel guesses are all counted. */
 export async function checkFactor(
   account: FactorAccount,
   { kind, code }: Entered,
@@ -80,7 +79,7 @@ export async function checkFactor(
   return { kind: 'right', method: kind, recoveryCodesLeft: left }
 }
 
-/** Why a factor was not accepted, in the user's language. */
+/** Returns the message that explains to the user why a factor was rejected. */
 export function refusalOf(
   { ctx, locale }: { readonly ctx: Context; readonly locale: string },
   answer: Exclude<FactorAnswer, { kind: 'right' }>,

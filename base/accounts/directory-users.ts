@@ -15,7 +15,7 @@ import {
 } from './user-rows.ts'
 import { checkUser, type Permission, type UserFault, type UserInput } from './user-rules.ts'
 
-/** A person, as described by their entry in a directory, with the permissions that their groups grant. */
+/** A person's directory entry, with the permissions that their groups grant. */
 export type DirectoryPerson = {
   readonly directory: string
   /** The entry's id, which stays the same when the entry is renamed or moved. */
@@ -33,15 +33,15 @@ export type DirectoryRefusal = 'another entry' | 'name in use' | 'unusable name'
 export interface DirectoryPort {
   hasAny(): Promise<boolean>
   /**
-   * Searches for the name, and signs in to the directory as the entry that was found.
-   * @param directory the only one to search; null: all, in order
+   * Searches for the name, and checks the password by signing in to the directory as the entry that was found.
+   * @param directory the directory to search; null to search all of them, in order
    * @returns null if the directory rejected the password, or the person is in none of the mapped groups
    * @throws ERR_DIRECTORY_UNREACHABLE, ERR_DIRECTORY_REFUSED
    */
   authenticate(username: string, password: string, directory: string | null): Promise<DirectoryPerson | null>
   /**
-   * Looks an entry up by its id.
-   * @returns null if the person may no longer sign in: the entry is deleted or disabled, or has none of the mapped
+   * Looks up an entry by its id.
+   * @returns null if the person may no longer sign in: the entry is deleted or disabled, or is in none of the mapped
    * groups
    * @throws ERR_DIRECTORY_UNREACHABLE, ERR_DIRECTORY_REFUSED
    */
@@ -54,8 +54,8 @@ export interface DirectoryPort {
 export interface DirectoryUsers {
   /**
    * Checks a password in the directories and records the result. Creates a row when a directory accepts a person for
-   * the first time. The row is linked to the entry by the entry's id, never by its name or address.
-   * @param named the row with the name that was entered
+   * the first time. Rows are linked to entries by id, never by name or address.
+   * @param named the users table's row with the entered name
    * @returns null if they may not sign in
    * @throws ERR_DIRECTORY_UNREACHABLE, ERR_DIRECTORY_REFUSED
    */
@@ -63,15 +63,15 @@ export interface DirectoryUsers {
   /** Checks a password without recording the result. @throws the errors of `authenticate` */
   isRight(row: UserRow, password: string): Promise<boolean>
   /**
-   * Looks up the user's entry, and updates the user accordingly.
+   * Looks up the user's entry, and updates the user to match.
    * @returns null if they may no longer sign in
    * @throws the errors of `authenticate`
    */
   recheck(row: UserRow): Promise<UserRow | null>
   /**
-   * Updates a user from their directory entry. Ends their access if they may no longer sign in or have fewer
+   * Updates a user from their directory entry. Signs the user out if they may no longer sign in or have lost
    * permissions.
-   * @param person null: the directory says that they may not sign in
+   * @param person null if the directory no longer lets them sign in
    * @returns whether they may still sign in
    */
   update(row: UserRow, person: DirectoryPerson | null): Promise<boolean>
@@ -83,7 +83,7 @@ export type DirectoryUsersParts = {
   readonly directories: DirectoryPort
   readonly failures: Pick<FailureCounts, 'note' | 'forget'>
   readonly endAccess: (uid: string) => Promise<void>
-  /** The clock, in epoch milliseconds. */
+  /** Returns the current time in epoch milliseconds. */
   readonly now: () => number
 }
 
@@ -214,8 +214,8 @@ function isUsable({ username, permissions }: DirectoryPerson, limits: Limits): b
 }
 
 /**
- * Omits display names and addresses that the users table would reject, so that they don't prevent the person from
- * signing in.
+ * Omits display names and addresses that the users table would reject. They must not prevent the person from signing
+ * in.
  */
 function inputOf({ username, displayName, email }: DirectoryPerson, limits: Limits): UserInput & { username: string } {
   const isRight = (input: UserInput) => checkUser(input, { username, email: null }, limits).length === 0

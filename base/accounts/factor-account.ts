@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import type { AccountSourceName } from './account-source-name.ts'
 
 /**
- * The account that factors belong to. Accounts of the users table are the same in all solutions (`solution` is '').
- * Every other source has separate accounts in each solution, because its scripts choose the uids.
+ * The account that factors belong to. Accounts of the users table are the same in all solutions (`solution` is ''). All
+ * other sources have separate accounts in each solution, because the solution's scripts choose the uids.
  */
 export type FactorAccount = { readonly source: AccountSourceName; readonly solution: string; readonly uid: string }
 

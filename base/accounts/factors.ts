@@ -8,7 +8,7 @@ import { prepareQuery } from '../database/prepared-query.ts'
 import type { Tables } from '../database/tables.ts'
 import { accountId, type FactorAccount } from './factor-account.ts'
 
-/** A factor, as shown to its owner and the operator. Times are epoch ms. */
+/** A factor as its owner and the operator see it. Times are in epoch ms. */
 export type Factor = {
   readonly id: string
   readonly kind: 'app' | 'passkey'
@@ -28,24 +28,26 @@ export type FactorSet = {
   /** Whether too many wrong codes in a row locked the authenticator app. */
   readonly isAppLocked: boolean
   readonly recoveryCodesLeft: number
-  /** When the user was first asked to set up a factor; null: never. */
+  /** When the user was first asked to set up a factor; null if never. */
   readonly firstAskedAt: number | null
 }
 
-/** The accounts that have factors, and the operations that are the same for all kinds of factors. */
+/** Stores which accounts have which factors. Contains the operations that all kinds of factors share. */
 export interface Factors {
   of(account: FactorAccount): Promise<FactorSet>
   /** @returns the number of factors by account id; accounts without factors are left out */
   counts(accounts: readonly FactorAccount[]): Promise<ReadonlyMap<string, number>>
-  /** Creates the account if it is new, and returns its id and the random id that identifies the account to passkeys. */
+  /** Returns the account's id and its WebAuthn user handle, a random id. Creates the account if it is new. */
   open(account: FactorAccount): Promise<{ readonly id: string; readonly userHandle: string }>
-  /** Records that the user was asked to set up a factor. @returns when they were first asked */
+  /** Records that the user was asked to set up a factor. @returns when they were first asked, in epoch ms */
   noteAsked(account: FactorAccount): Promise<number>
   /** Counts a wrong code. */
   noteWrong(account: FactorAccount): Promise<void>
   /** Resets the count of wrong codes, which also unlocks the authenticator app. */
   unlock(account: FactorAccount): Promise<void>
-  /** Removes one factor. The recovery codes are removed with the last one. @returns false if it doesn't exist */
+  /**
+   * Removes one factor. Removing the last factor also removes the recovery codes. @returns false if it doesn't exist
+   */
   remove(account: FactorAccount, id: string): Promise<boolean>
   /** Removes all factors and recovery codes, and ends the grace period, as if the account had never had any. */
   reset(account: FactorAccount): Promise<void>
@@ -55,7 +57,7 @@ const EMPTY: FactorSet = { factors: [], isAppLocked: false, recoveryCodesLeft: 0
 
 /** @param now returns the current time in epoch milliseconds */
 export function createFactors(db: Database, limits: Limits, now: () => number = Date.now): Factors {
-  // This query is prepared, because every sign-in runs it.
+  // Every sign-in runs this query, so it is prepared.
   const stateOf = prepareQuery(['id'], ({ id }) =>
     db.selectFrom('factor_accounts').select(['first_asked_at', 'wrong_tries']).where('id', '=', id),
   )
@@ -139,7 +141,8 @@ export function createFactors(db: Database, limits: Limits, now: () => number = 
       const id = accountId(account)
       const isRemoved = await deletedAny(db.deleteFrom('factors').where('account', '=', id).where('id', '=', factor))
       const rest = await db.selectFrom('factors').select('id').where('account', '=', id).execute()
-      // Recovery codes replace a factor that was lost. Without a factor, no page accepts a recovery code.
+      // Recovery codes are a substitute for a lost factor. If an account has no factors, no page accepts its recovery
+      // codes.
       if (rest.length === 0) await db.deleteFrom('recovery_codes').where('account', '=', id).execute()
       return isRemoved
     },

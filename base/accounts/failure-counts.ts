@@ -1,17 +1,17 @@
 import type { Database } from '../database/open.ts'
 
 /**
- * Failures are batched for this long, in ms. They are written in the background, so that no response waits for them.
+ * Time in ms for which failures are collected before they are written in the background. No response waits for that.
  */
 const BATCH_TIME = 50
-/** Maximum number of users with unwritten failures. Above it, failures aren't counted. */
+/** Maximum number of users with unwritten failures. Failures of further users aren't counted. */
 const MOST_WAITING = 10_000
 
 export type FailureCounts = ReturnType<typeof createFailureCounts>
 
 /**
- * Counts rejected passwords. The counts are written in batches, after the response, because the duration of an
- * immediate write would reveal which usernames exist.
+ * Counts rejected passwords. Writes the counts in batches, after the response. An immediate write would slow down the
+ * response for existing users only, which would reveal which usernames exist.
  */
 export function createFailureCounts(db: Database) {
   const waiting = new Map<string, number>()
@@ -24,7 +24,8 @@ export function createFailureCounts(db: Database) {
     // Every host writes in the same order, so that two hosts can't deadlock.
     const counts = [...waiting].sort()
     waiting.clear()
-    // Counts that can't be written are lost. They only inform the operator, while the throttle protects the account.
+    // Counts that can't be written are lost. That is harmless: they only inform the operator. The throttle protects the
+    // account.
     if (counts.length > 0) writing = writing.then(() => write(counts)).catch(() => {})
     return writing
   }

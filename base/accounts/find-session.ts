@@ -2,7 +2,6 @@ import type { Context } from 'koa'
 import { type CookieScope, readCookies } from '../http/cookies.ts'
 import type { Session, Sessions } from './sessions.ts'
 
-/** A session and the cookie that identified it. */
 export type FoundSession = { readonly session: Session; readonly cookie: string }
 
 export async function findSession(

@@ -5,24 +5,27 @@ import { type CookieScope, readCookie, readCookies, setCookie } from '../http/co
 import { randomText } from '../program/random-text.ts'
 
 /**
- * The CSRF token of a form, bound to the browser by the cookie `login-{name}`. Opening another page keeps the cookie,
- * so that forms in two tabs work. Signing in replaces it.
+ * The CSRF token of a form, bound to the browser by the cookie `login-{name}`. Opening another page doesn't change the
+ * cookie, so that forms in two tabs work. Signing in replaces it.
  */
 export interface FormTokens {
   /**
-   * Returns the token for a page; sets the cookie if the browser has none. All calls for one response return the same
-   * token.
+   * Returns the token for a page; sets the cookie if the browser has none. Within one response, all calls return the
+   * same token.
    */
   issue(ctx: Context, scope: CookieScope): string
   check(ctx: Context, scope: CookieScope, token: string | undefined): boolean
   /** Gives the browser a new cookie, which invalidates the tokens of earlier pages. */
   renew(ctx: Context, scope: CookieScope): void
   /**
-   * Returns the hash of the browser's cookie, which identifies the browser. If this response sets a new cookie, returns
-   * that cookie's hash. Returns null if there is no cookie, and never sets one.
+   * Returns the browser's id: the hash of its cookie. If this response sets a new cookie, that one counts. Returns null
+   * if there is no cookie. Never sets a cookie.
    */
   browserOf(ctx: Context, scope: CookieScope): string | null
-  /** The ids for all cookies with that name, to match an id that `browserOf` returned earlier. */
+  /**
+   * A browser can send several cookies with the same name. Returns an id for each, to compare with an earlier result of
+   * `browserOf`.
+   */
   browsersOf(ctx: Context, scope: CookieScope): readonly string[]
 }
 
@@ -30,8 +33,8 @@ const PURPOSE = 'form-token'
 
 export function createFormTokens(key: PlatformKey): FormTokens {
   /**
-   * The cookie that each response sets, so that all tokens on its page belong to the same cookie. One cookie per
-   * response is enough, because a request belongs to one solution.
+   * The new cookie of each response, so that all tokens on a page belong to the same cookie. One per response is
+   * enough, because a request belongs to one solution.
    */
   const given = new WeakMap<Context, string>()
   const textOf = (scope: CookieScope, cookie: string) => `${scope.realm} ${cookie}`

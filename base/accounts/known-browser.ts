@@ -5,19 +5,18 @@ import { type CookieScope, readCookies, setCookie } from '../http/cookies.ts'
 import { accountHash } from './throttle.ts'
 
 /**
- * Recognises browsers that have signed in to an account before. Wrong guesses in other browsers then don't lock users
- * out of their own browsers. The cookie `known-{name}` is signed, but doesn't sign anyone in.
+ * Recognises browsers that have signed in to an account before. An attacker's wrong guesses then don't lock users out
+ * of their own browsers. The cookie `known-{name}` can't be forged, but doesn't sign anyone in.
  */
 export interface KnownBrowsers {
   isKnown(ctx: Context, scope: CookieScope, source: string, username: string): boolean
-  /** Sets the cookie after a sign-in, unless the browser already has one that doesn't expire soon. */
+  /** Sets the cookie after a sign-in, unless the browser has one that won't expire soon. */
   note(ctx: Context, scope: CookieScope, source: string, username: string): void
 }
 
 const PURPOSE = 'known-browser'
 /**
- * Number of hexadecimal digits at the start of the cookie. They contain its expiry in epoch seconds; the signature
- * follows.
+ * The cookie starts with this number of hexadecimal digits: its expiry time in epoch seconds. The signature follows.
  */
 const EXPIRY = 8
 /** The cookie is renewed once less than this fraction of its lifetime is left. */

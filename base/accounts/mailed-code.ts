@@ -3,7 +3,7 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { FoundSignIn, OpenSignIns } from './open-sign-ins.ts'
 import { isSameSecret } from './same-secret.ts'
 
-/** A code that is mailed to a user who sets up their first factor during a sign-in. `expiresAt`: epoch ms. */
+/** A code sent by email to a user who sets up their first factor during a sign-in. `expiresAt` is in epoch ms. */
 export type MailedCode = { readonly text: string; readonly expiresAt: number }
 
 export const CODE_TIME = 10 * 60_000
@@ -19,7 +19,7 @@ export function isCodeValid(code: MailedCode | null | undefined, now: number): c
 }
 
 /**
- * Checks the user's input. The attempt is counted first, so that parallel guesses all count.
+ * Checks the code that the user typed. Counts the attempt first, so that parallel guesses are all counted.
  * @returns `over`: this was the last attempt, and the sign-in has ended
  */
 export async function checkMailedCode<Open extends { readonly code?: MailedCode | null }>(

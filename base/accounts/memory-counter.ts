@@ -1,4 +1,6 @@
-/** The state of a counter. `expires_at` in epoch ms; the columns of the table `throttle` have the same names. */
+/**
+ * A counter's state. `expires_at` is in epoch ms. The names are the same as the column names of the table `throttle`.
+ */
 export type Counted = { readonly points: number; readonly expires_at: number }
 
 /** Counts attempts by key. A key's count expires a fixed time after its first attempt. */
@@ -14,10 +16,10 @@ export interface MemoryCounter extends Counter {
 }
 
 /**
- * Counters in this process. Every sign-in uses several, so they work without promises and timers. All counters have the
- * same lifetime, so the oldest expire first. Each new counter removes up to two expired ones.
+ * Creates counters in this process's memory. Every sign-in uses several, so they avoid promises and timers. All have
+ * the same lifetime, so the oldest expire first. Adding a counter removes up to two expired ones.
  * @param duration in ms
- * @param now the clock, in epoch ms
+ * @param now returns the current time in epoch ms
  */
 export function createMemoryCounter(duration: number, now: () => number = Date.now): MemoryCounter {
   /** Sorted by expiry: new keys are added at the end. */
@@ -36,7 +38,7 @@ export function createMemoryCounter(duration: number, now: () => number = Date.n
       const known = counters.get(key)
       if (known !== undefined && known.expires_at > now()) {
         const counted = { points: known.points + points, expires_at: known.expires_at }
-        // Replacing the value doesn't move the key to the end.
+        // Setting a new value for an existing key doesn't move the key to the end of the map.
         counters.set(key, counted)
         return counted
       }

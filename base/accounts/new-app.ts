@@ -3,13 +3,11 @@ import type { PlatformKey } from '../config/platform-key.ts'
 import type { AuthenticatorApps } from './authenticator-app.ts'
 import { accountId, type FactorAccount } from './factor-account.ts'
 
-/** The authenticator app that a page sets up. */
+/** The data with which a page sets up an authenticator app. */
 export type NewApp = {
-  /**
-   * The value of a hidden form field. It contains the encrypted secret, which the service reads when the form is sent.
-   */
+  /** The value of a hidden form field: the encrypted secret. The service decrypts it when the form is submitted. */
   readonly setup: string
-  /** The secret, for users who type it. */
+  /** The secret, for users who type it instead of scanning the QR code. */
   readonly secret: string
   /** The QR code as SVG. */
   readonly qrCode: string
@@ -17,7 +15,7 @@ export type NewApp = {
   readonly address: string
 }
 
-/** `now`: the clock, in epoch ms. */
+/** `now` returns the current time in epoch ms. */
 export type NewAppParts = {
   readonly key: PlatformKey
   readonly apps: Pick<AuthenticatorApps, 'addressOf'>
@@ -28,8 +26,8 @@ export type NewAppParts = {
 const SET_UP_TIME = 30 * 60_000
 
 /**
- * Encrypts the secret of a new app for a hidden field of its page. Only the account that the field was created for can
- * use it. Otherwise, an attacker could make a user enrol the attacker's secret.
+ * Encrypts the secret of a new app for a hidden field of its page. The field can be used only for the account that it
+ * was created for. Otherwise, an attacker could trick a user into enrolling the attacker's secret.
  */
 function writeSetUpSecret(
   account: FactorAccount,

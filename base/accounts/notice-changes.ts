@@ -13,7 +13,7 @@ type Changed = {
   readonly recoveryCodes: RecoveryCodes
 }
 
-/** Wraps the stores of factors, so that users of the users table get an email about each change of their factors. */
+/** Wraps the stores of factors, so that users in the users table get an email whenever their factors change. */
 export function noticeChanges<Parts extends Changed>(
   parts: Parts,
   { notices, users }: { readonly notices: Notices; readonly users: Pick<Users, 'get'> },

@@ -4,12 +4,12 @@ import type { Mail } from '../mail/mail.ts'
 import { platformText } from '../web/texts.ts'
 import type { User } from './users.ts'
 
-/** Events that users are notified about. The emails' texts are below the key `platform.notice`. */
+/** Events that users are notified about. The texts of the emails are under the message key `platform.notice`. */
 export type NoticeKind = 'password' | 'address' | 'factors' | 'recovery'
 
 type Notified = Pick<User, 'username' | 'email' | 'locale'>
 
-/** Notifies users by email when their account changes, so that they notice changes made by someone else. */
+/** Emails users when their account changes, so that they notice if someone else changed it. */
 export interface Notices {
   /** Never throws. Users without an address get no email. */
   send(kind: NoticeKind, user: Notified): void

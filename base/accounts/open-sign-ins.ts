@@ -5,7 +5,6 @@ import type { Database } from '../database/open.ts'
 import { storedHash } from '../database/stored-hash.ts'
 import { accountId, type FactorAccount } from './factor-account.ts'
 
-/** An open sign-in, as found by its cookie. */
 export type FoundSignIn<Open> = {
   readonly idHash: string
   readonly solution: string
@@ -17,7 +16,7 @@ export type FoundSignIn<Open> = {
  * browser with an open sign-in can only open the pages for its next steps.
  */
 export interface OpenSignIns<Open> {
-  /** @returns the cookie's value: 256 random bits; only their hash is stored */
+  /** @returns the cookie's value: 256 random bits. Only their hash is stored. */
   start(solution: string, open: Open): Promise<string>
   /** @returns null if it expired, was completed or had too many failed attempts, or belongs to another solution */
   find(solution: string, cookies: readonly string[]): Promise<FoundSignIn<Open> | null>
@@ -25,7 +24,7 @@ export interface OpenSignIns<Open> {
   change(found: FoundSignIn<Open>, open: Open): Promise<FoundSignIn<Open>>
   /** Counts a failed attempt. @returns the number of attempts left; at 0, the sign-in has ended */
   noteWrong(found: FoundSignIn<Open>): Promise<number>
-  /** Ends a sign-in. Of several callers on any host, exactly one gets true. */
+  /** Ends a sign-in. If several callers try, even on different hosts, exactly one of them gets true. */
   finish(found: FoundSignIn<Open>): Promise<boolean>
   /** Deletes expired sign-ins. */
   sweep(): Promise<void>
@@ -96,7 +95,7 @@ export function createOpenSignIns<Open extends { readonly account: FactorAccount
     async finish({ idHash }) {
       const { numUpdatedRows } = await db
         .updateTable('open_sign_ins')
-        // The content may include personal data and is no longer needed, so erase it.
+        // The content is no longer needed and may include personal data, so it is erased.
         .set({ ended_at: now(), content: '' })
         .where('id_hash', '=', idHash)
         .where('ended_at', 'is', null)

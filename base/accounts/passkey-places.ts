@@ -12,13 +12,13 @@ export interface PasskeyPlaces {
   /** Whether passkeys are switched on, but browsers don't allow them at this address. */
   isBlockedByAddress(origin: string): boolean
   /**
-   * @param hasOwnTemplate whether the solution's author wrote the page. The scripts of such a page could use other
-   * solutions' passkeys, so it offers none if solutions share an origin.
+   * @param hasOwnTemplate whether the solution's author wrote the page. Scripts of such a page could misuse other
+   * solutions' passkeys. If solutions share an origin, the page therefore offers no passkeys.
    */
   onLoginPage(origin: string, hasOwnTemplate: boolean): PasskeyPlace | null
 }
 
-/** Decides where passkeys are offered on pages that don't share their origin with anyone else's pages. */
+/** For services that own all pages at their origin: offers passkeys on every page where browsers allow them. */
 export function ownPasskeyPlaces(isOn: boolean): PasskeyPlaces {
   function at(origin: string): PasskeyPlace | null {
     if (!isOn || !takesPasskeys(origin)) return null
@@ -28,7 +28,7 @@ export function ownPasskeyPlaces(isOn: boolean): PasskeyPlaces {
   return { at, isBlockedByAddress: (origin) => isOn && !takesPasskeys(origin), onLoginPage: at }
 }
 
-/** Whether browsers allow passkeys at an origin. They require a host name and, except on loopback, https. */
+/** Whether browsers allow passkeys at an origin. They require a host name and https; on loopback, http is enough. */
 export function takesPasskeys(origin: string): boolean {
   const address = URL.parse(origin)
   if (address === null) return false

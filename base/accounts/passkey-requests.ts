@@ -10,7 +10,9 @@ import type { PasskeyPlaces } from './passkey-places.ts'
 import type { PasskeyPlace, Passkeys, PasskeyUse } from './passkeys.ts'
 import { createSingleUseTokens, type TokenKind } from './single-use-token.ts'
 
-/** The kinds of pages that ask for a passkey. A challenge is valid only on the kind of page it was created for. */
+/**
+ * The kinds of pages that request a passkey. A challenge is valid only for the kind of page that it was created for.
+ */
 const PURPOSES = ['sign-in', 'second-step', 'set-up', 'confirm', 'account'] as const
 export type PasskeyPurpose = (typeof PURPOSES)[number]
 
@@ -25,11 +27,13 @@ type Challenge = z.output<typeof Challenge>
 
 const KIND: TokenKind<Challenge> = { purpose: 'passkey-challenge', content: Challenge, longest: 1000 }
 
-/** How long a challenge is valid, in ms. A login page may stay open for longer than the other pages. */
+/** How long a challenge is valid, in ms. Login pages get more time, because users leave them open for longer. */
 const LIFETIME = 10 * 60_000
 const LIFETIME_OF_LOGIN_PAGE = 60 * 60_000
 
-/** A page that asks for a passkey. `serverUrl`: its origin. `solution`: the solution that the account signs in to. */
+/**
+ * A page that requests a passkey. `serverUrl` is its origin. `solution` is the solution that the account signs in to.
+ */
 export type PasskeyPage = {
   readonly ctx: Context
   readonly scope: CookieScope
@@ -41,18 +45,18 @@ export type PasskeyPage = {
 export interface PasskeyRequests {
   readonly places: PasskeyPlaces
   /**
-   * Requests a passkey on a page where the user proves that they have one.
+   * Requests a passkey of a known account.
    * @returns the options for the scripts in base/web/passkeys, as JSON; null if no passkey can be used
    */
   ask(page: PasskeyPage, purpose: PasskeyPurpose, account: FactorAccount): Promise<string | null>
   /**
-   * Like `ask`, but for a login page, where the user isn't known yet.
+   * Like `ask`, but for a login page, where the user is still unknown.
    * @param hasOwnTemplate whether the solution's author wrote the page
    */
   askAnybody(page: PasskeyPage, hasOwnTemplate: boolean): Promise<string | null>
   /** Like `ask`, but for a page where a passkey is created. */
   offer(page: PasskeyPage, purpose: PasskeyPurpose, account: FactorAccount, username: string): Promise<string | null>
-  /** @param account null: any account */
+  /** @param account null to accept a passkey of any account */
   use(page: PasskeyPage, purpose: PasskeyPurpose, account: FactorAccount | null, answer: string): Promise<PasskeyUse>
   add(
     page: PasskeyPage,
@@ -78,7 +82,7 @@ export function createPasskeyRequests(
     purpose: PasskeyPurpose,
     account: string | null,
   ): string {
-    // Make sure that the browser has the cookie.
+    // This sets the cookie if the browser doesn't have it.
     formTokens.issue(ctx, scope)
     const browser = formTokens.browserOf(ctx, scope) ?? ''
     const lifetime = purpose === 'sign-in' ? LIFETIME_OF_LOGIN_PAGE : LIFETIME

@@ -9,7 +9,7 @@ import type { AccountSourceName } from './account-source-name.ts'
 import { accountId, type FactorAccount } from './factor-account.ts'
 import type { Factors } from './factors.ts'
 
-/** A page's address, in the terms of the WebAuthn specification. */
+/** A page's address, as WebAuthn describes it. */
 export type PasskeyPlace = {
   /** The domain that passkeys are bound to: the host name or one of its parent domains. */
   readonly rpId: string
@@ -18,8 +18,9 @@ export type PasskeyPlace = {
 }
 
 /**
- * The result of using a passkey. `isVerified`: the passkey verified its user, for example by a fingerprint, so it
- * completes both steps. `copied`: the counter suggests that the passkey was copied, so it is no longer accepted.
+ * The result of using a passkey. - `isVerified`: the passkey verified its user, for example by a fingerprint, so it
+ * completes both steps.
+ * - `copied`: the counter suggests that the passkey was copied, so it is no longer accepted.
  */
 export type PasskeyUse =
   | {
@@ -27,7 +28,7 @@ export type PasskeyUse =
       readonly account: FactorAccount
       readonly isVerified: boolean
       readonly user: PasskeyUser
-      /** The time of the previous use, or of the creation if the passkey had never been used. In epoch ms. */
+      /** When the passkey was last used before, in epoch ms. If never, when it was created. */
       readonly lastUsedAt: number
     }
   | { readonly kind: 'refused' }
@@ -45,13 +46,13 @@ export type PasskeyUser = {
 export type ChallengeCheck = (challenge: string) => Promise<boolean>
 
 /**
- * Passkeys (WebAuthn level 3) of accounts. Responses are JSON from the scripts in base/web/passkeys. Anyone can forge
- * them, so each value is checked.
+ * The passkeys (WebAuthn level 3) of all accounts. The scripts in base/web/passkeys send responses as JSON. Anyone can
+ * forge a response, so each value is checked.
  */
 export interface Passkeys {
   /** The options of `navigator.credentials.create`, as JSON. */
   creation(account: FactorAccount, challenge: string, label: PasskeyLabel, place: PasskeyPlace): Promise<string>
-  /** The options of `navigator.credentials.get`, as JSON. @param account null: the user chooses the account */
+  /** The options of `navigator.credentials.get`, as JSON. @param account null to let the user choose the account */
   request(account: FactorAccount | null, challenge: string, place: PasskeyPlace): Promise<string>
   /** @returns `taken`: the passkey is already registered; `full`: the account has the maximum number of passkeys */
   add(
@@ -61,16 +62,19 @@ export interface Passkeys {
     place: PasskeyPlace,
     label: { readonly name: string; readonly user: PasskeyUser },
   ): Promise<{ readonly kind: 'added'; readonly isVerified: boolean } | { readonly kind: 'refused' | 'taken' | 'full' }>
-  /** @param account null: any account, which the response must then identify */
+  /** @param account null to accept any account; the response must then identify the account */
   use(account: FactorAccount | null, answer: string, isOurs: ChallengeCheck, place: PasskeyPlace): Promise<PasskeyUse>
 }
 
 export type PasskeyLabel = { readonly issuer: string; readonly username: string }
 
-/** Maximum characters of a response. Even one with the longest credential id and an RSA key is shorter. */
+/**
+ * Maximum length of a response, in characters. Even a response with the longest credential id and an RSA key is
+ * shorter.
+ */
 const LONGEST_ANSWER = 16_000
 const LONGEST_ID = 1023
-/** How long the browser waits for its user, in ms. */
+/** How long the browser waits for the user's passkey, in ms. */
 const BROWSER_WAITS = 5 * 60_000
 /** ES256, EdDSA and RS256. @see IANA, "COSE Algorithms" */
 const ALGORITHMS = [-7, -8, -257]
@@ -234,7 +238,7 @@ export function createPasskeys(
     },
   }
 
-  /** @returns false if the counter did not increase. Synced passkeys have none: their values are always 0. */
+  /** @returns false if the counter did not increase. Synced passkeys have no counter: they always send 0. */
   async function noteUse(id: string, counter: number, isSynced: boolean): Promise<boolean> {
     const { numUpdatedRows } = await db
       .updateTable('factors')
@@ -260,9 +264,7 @@ function readAnswer<Answer>(text: string, schema: z.ZodType<Answer>): Answer | n
   return answer.success ? answer.data : null
 }
 
-/**
- * @returns the challenge in base64url; null if the data isn't for this purpose, or was created in a cross-origin iframe
- */
+/** @returns the challenge in base64url; null if the data has another type or was created in a cross-origin iframe */
 function challengeIn(clientDataJSON: string, type: 'webauthn.create' | 'webauthn.get'): string | null {
   const data = ClientData.safeParse(parsed(Buffer.from(clientDataJSON, 'base64url').toString('utf8')))
   return data.success && data.data.type === type ? data.data.challenge : null
@@ -290,7 +292,7 @@ async function verifyRegistration(response: z.output<typeof Registration>, chall
     })
     return registrationInfo ?? null
   } catch {
-    // Don't log the error, because the sender caused it and there is nothing for an operator to fix.
+    // The error isn't logged: the sender caused it, and an operator can't fix it.
     return null
   }
 }
@@ -310,7 +312,8 @@ async function verifyAssertion(
       expectedOrigin: place.origin,
       expectedRPID: place.rpId,
       requireUserVerification: false,
-      // `noteUse` checks the counter, so that if several hosts receive the same value, exactly one accepts it.
+      // `noteUse` checks the counter instead, in the database. If several hosts receive the same value, only one of
+      // them accepts it.
       credential: { id: credentialId, publicKey: new Uint8Array(Buffer.from(publicKey, 'base64url')), counter: 0 },
     })
     return verified ? authenticationInfo : null

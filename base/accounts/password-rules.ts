@@ -11,9 +11,9 @@ export type PasswordFault = {
 /** The account that the password is for. */
 export type PasswordOwner = { readonly username: string; readonly email: string | null }
 
-/** Maximum characters of a password. It is enough for any passphrase, and limits how much is hashed. */
+/** Maximum characters of a password. It is enough for any passphrase, and limits the cost of hashing. */
 export const LONGEST_PASSWORD = 256
-/** Names with fewer characters are ignored, because they occur in too many good passwords. */
+/** Shorter names are ignored, because they also occur in many good passwords. */
 const SHORTEST_NAME = 4
 /** Digits and symbols after a common password don't make it stronger: `Summer2026!` is as easy to guess. */
 const ENDING = /[\d\p{P}\p{S}]{1,5}$/u
@@ -37,10 +37,12 @@ const COMMON: ReadonlySet<string> = new Set(
 )
 
 /**
- * Checks a new password: long enough, not common, not based on the owner's name. Any Unicode character is allowed and
- * none is required. Existing passwords aren't checked.
- * @returns the first error, or null; `same` needs the hash, so only `faultOfNew` (password-check.ts) returns it
- * @see https://cheatsheetseries.owasp.org/cheatsheets/Authentication_Cheat_Sheet.html#implement-proper-password-strength-controls
+ * Checks that a new password is long enough, not common and not based on the owner's name. All Unicode characters are
+ * allowed, and no kind of character is required. Existing passwords aren't checked.
+ * @returns the first error, or null. The error `same` can be detected only with the hash, so `faultOfNew` in
+ * password-check.ts returns it.
+ * @see
+ * https://cheatsheetseries.owasp.org/cheatsheets/Authentication_Cheat_Sheet.html#implement-proper-password-strength-controls
  */
 export function checkNewPassword(password: string, owner: PasswordOwner, limits: Limits): PasswordFault | null {
   if (!password.isWellFormed()) return fault('characters')

@@ -7,9 +7,11 @@ import { createGate, type Gate } from '../../runtime/gate.ts'
 /** Argon2id, 19 MiB, t=2, p=1, as OWASP recommends. The library's default algorithm is Argon2id. */
 const ARGON2 = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 } as const
 
-/** Maximum number of parallel hashes: libuv has four threads, and one stays free for files and DNS lookups. */
+/**
+ * Maximum number of parallel hashes. libuv has four threads, and one must stay free for file access and DNS lookups.
+ */
 const MOST_AT_ONCE = 3
-/** Maximum number of queued hashes: about 4 s of work for one core. Further requests fail with ERR_PASSWORDS_BUSY. */
+/** Maximum number of queued hashes, about 4 s of work for one core. Further requests fail with ERR_PASSWORDS_BUSY. */
 const MOST_WAITING = 200
 /** Maximum time in the queue, in ms. */
 const PATIENCE = 5_000
@@ -22,8 +24,8 @@ export interface Passwords {
    */
   hash(password: string, options?: { readonly patient: boolean }): Promise<string>
   /**
-   * @param passwordHash null if there is no hash; the result is then false, but the check takes as long as for a hash
-   * @throws ERR_PASSWORDS_BUSY if too many passwords are being checked; in that case, this one was not checked
+   * @param passwordHash null if there is none. The result is then false, but takes as long as for an existing hash.
+   * @throws ERR_PASSWORDS_BUSY if too many passwords are being checked. This password was then not checked.
    */
   verify(passwordHash: string | null, password: string): Promise<boolean>
   /** Runs other hashing work, in the same queue as the passwords. @throws ERR_PASSWORDS_BUSY */
@@ -34,7 +36,10 @@ export interface Passwords {
   needsRehash(passwordHash: string): boolean
 }
 
-/** Checks and creates hashes off the event loop. Runs one per core in parallel, but at most three. */
+/**
+ * Checks and creates hashes off the event loop. Runs up to three of them in parallel, but not more than there are
+ * cores.
+ */
 export async function createPasswords(
   options: { readonly gate?: Gate; readonly mostWaiting?: number; readonly patience?: number } = {},
 ): Promise<Passwords> {
@@ -108,8 +113,9 @@ function prepare(password: string): string {
 }
 
 /**
- * Chosen here: this error has a separate code. `ERR_THROTTLED` (429) means that the caller sent too many requests, but
- * this caller may have sent only one. `ERR_SANDBOX_BUSY` would direct the operator to the wrong processes.
+ * Chosen here: this error has a separate code. `ERR_THROTTLED` (429) would claim that the caller sent too many
+ * requests, but this caller may have sent only one. `ERR_SANDBOX_BUSY` would make the operator look at the wrong
+ * processes.
  */
 function busy(): PlatformError {
   return new PlatformError('ERR_PASSWORDS_BUSY', 'Too many passwords are being checked; try again in 2 seconds.', {

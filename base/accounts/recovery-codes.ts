@@ -4,16 +4,16 @@ import type { Database } from '../database/open.ts'
 import { accountId, type FactorAccount } from './factor-account.ts'
 import type { Passwords } from './passwords.ts'
 
-/** Codes that let users sign in if they have lost a factor. Each can be used once. */
+/** Codes that let users sign in if they have lost a factor. Each code can be used once. */
 export interface RecoveryCodes {
   /** Replaces all codes of the account. @returns the new ones, which are not stored in readable form */
   renew(account: FactorAccount): Promise<readonly string[]>
-  /** @returns how many codes are left; null if this one is wrong or was used before */
+  /** @returns the number of codes left; null if this code is wrong or was used before */
   use(account: FactorAccount, code: string): Promise<number | null>
 }
 
 const COUNT = 10
-/** Crockford's base 32, which has no letters that look like digits; 5 bits each. */
+/** Crockford's base 32: 5 bits per character, without letters that look like digits. */
 const LETTERS = '0123456789abcdefghjkmnpqrstvwxyz'
 const LENGTH = 10
 /** The same parameters as for passwords: see passwords.ts. */
@@ -75,7 +75,10 @@ function newCode(): string {
   return Array.from({ length: LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('')
 }
 
-/** @returns the user's input, with letters that are easily confused with digits replaced; null if it can't be a code */
+/**
+ * @returns the typed code, in which letters that look like digits are replaced by those digits. Null if it can't be a
+ * code.
+ */
 function readCode(typed: string): string | null {
   const code = typed.toLowerCase().replace(/[\s-]/g, '').replaceAll('o', '0').replace(/[il]/g, '1')
   return code.length === LENGTH && [...code].every((letter) => LETTERS.includes(letter)) ? code : null

@@ -11,7 +11,7 @@ import type { AccountSourceName } from './account-source-name.ts'
 import { isSameSecret } from './same-secret.ts'
 import { readMethods, type SignInMethod } from './sign-in-methods.ts'
 
-/** A remembered user, with the data from the last sign-in. */
+/** A remembered user, with the data of their last sign-in. */
 export type RememberedUser = {
   readonly source: AccountSourceName
   readonly uid: string
@@ -61,7 +61,7 @@ export type RememberedUse =
 export interface Remembered {
   /** @returns the cookie's value */
   start(solution: string, user: RememberedUser): Promise<string>
-  /** Looks up a cookie. Changes nothing, except that it ends a stolen series. */
+  /** Looks up a cookie. If the cookie was stolen, ends its series; otherwise, changes nothing. */
   use(solution: string, cookie: string): Promise<RememberedUse>
   /**
    * Replaces the validator of the cookie's series. Call this after checking that the user may still sign in.
@@ -76,7 +76,11 @@ export interface Remembered {
   endOfUser(source: AccountSourceName, uid: string): Promise<void>
   endOfProviderLogin(id: string): Promise<void>
   endAll(solution: string): Promise<void>
-  /** Ends the account's series, except one. @param solution null: in all solutions @param except a selector, or null */
+  /**
+   * Ends the account's series, except one.
+   * @param solution null for all solutions
+   * @param except the selector of a series, or null
+   */
   endOfAccount(
     account: { readonly factorsOf: AccountSourceName; readonly uid: string },
     solution: string | null,
@@ -88,7 +92,7 @@ export interface Remembered {
 
 const SELECTOR = 16
 const VALIDATOR = 32
-/** Number of characters of the selector at the start of the cookie. The validator follows. */
+/** The cookie starts with the selector, which has this number of characters. The validator follows. */
 const SELECTOR_TEXT = 22
 
 /** The column is empty in rows that an older version wrote. */
@@ -170,7 +174,7 @@ export function createRemembered(
       if (isSameSecret(given, row.validator_hash)) return { kind: 'current', series }
       const isPrevious = row.previous_hash !== null && isSameSecret(given, row.previous_hash)
       if (isPrevious && row.rotated_at + limits.REMEMBER_GRACE > now()) return { kind: 'previous', series }
-      // This also ends the series if the validator was never valid: someone who knows the selector may be guessing.
+      // Ends the series even if the validator was never valid: someone who knows the selector may be guessing.
       await endWhere({ selector })
       return { kind: 'stolen', series }
     },

@@ -6,7 +6,10 @@ import { usernameKey } from './username.ts'
 
 /** Rows per statement. SQLite runs on the main thread, and reading 1,000 rows takes about 3 ms. */
 const AT_ONCE = 1000
-/** Maximum rows that one search reads. In larger tables, a page can be short and still have a `next`. */
+/**
+ * Maximum number of rows that one search reads. In larger tables, a page can contain fewer users than requested and
+ * still have a `next`.
+ */
 const MOST_SCANNED = 100_000
 
 export type UserSearch = {
@@ -18,8 +21,9 @@ export type UserSearch = {
 
 /**
  * Finds users whose username, full name, email address or uid contains the text (case-insensitive), ordered by
- * username. An index can't find a substring, so this reads the table in the order of the username index. It compares in
- * JavaScript: `lower` in SQLite, and in PostgreSQL with the collation "C", only affects the letters A to Z.
+ * username. An index can't find a substring, so this function reads the table in the order of the username index. It
+ * compares in JavaScript, because in SQLite, and in PostgreSQL with the collation "C", `lower` changes only the letters
+ * A to Z.
  * @param mostScanned default 100,000 rows
  */
 export async function searchUsers(

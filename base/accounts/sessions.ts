@@ -12,7 +12,7 @@ import { randomText } from '../program/random-text.ts'
 import type { AccountSourceName } from './account-source-name.ts'
 import { readMethods, type SignInMethod } from './sign-in-methods.ts'
 
-/** A signed-in browser. A session belongs to one realm; other realms can't find it. */
+/** A signed-in browser. A session belongs to one realm, and can't be found in another. */
 export type Session = Login & {
   /** Identifies the session when it is listed or ended. Not derived from the cookie. */
   readonly publicId: string
@@ -21,13 +21,13 @@ export type Session = Login & {
   readonly tenant: Tenant | null
   readonly locale: string
   readonly source: AccountSourceName
-  /** The remembered login that created the session or was created with it, or null. */
+  /** The selector of the remembered login that created the session or was created with it, or null. */
   readonly selector: string | null
   /** The sign-in at the OAuth provider that the session is based on, or null. */
   readonly providerLogin: string | null
   /**
-   * The source of the account whose second factors apply. It is `source`, unless a script signed in a user of the users
-   * table.
+   * The source of the account whose second factors apply. Equal to `source`, unless a script signed in a user from the
+   * users table.
    */
   readonly factorsOf: AccountSourceName
   /** How the user signed in; empty if an older version stored the session. */
@@ -81,25 +81,29 @@ export interface Sessions {
     session: NewSession,
   ): Promise<{ readonly cookie: string; readonly publicId: string; readonly loggedInAt: number }>
   /**
-   * Returns the cookie's session if it belongs to this realm and is neither idle nor expired. Records the use. Changes
-   * by another host are visible within a second.
+   * Returns the cookie's session, and records that it was used. Returns null if the session belongs to another realm,
+   * or has ended, gone idle or expired. Changes by another host are visible within a second.
    */
   find(realm: string, cookie: string): Promise<Session | null>
   /**
-   * Which of these cookies have sessions that are neither ended, idle nor expired. Used for the cookies of open
-   * clients; doesn't count as a use. Evicts ended sessions from this host's cache.
+   * Returns those cookies whose sessions are still active: not ended, idle or expired. Used for the cookies of open
+   * clients, and doesn't extend their sessions. Evicts ended sessions from this host's cache.
    */
   living(asked: readonly SessionCookie[]): Promise<ReadonlySet<string>>
   /**
-   * Stores the values that a script set for a session. They apply on other hosts within a second. Has no effect on
-   * ended sessions.
+   * Stores the values that a script set for a session. Other hosts see them within a second. Has no effect on ended
+   * sessions.
    */
   change(realm: string, cookie: string, values: SessionValues): Promise<void>
   /** Records that the user has just confirmed their identity. @param methods replace the session's methods */
   confirm(realm: string, cookie: string, methods: readonly SignInMethod[]): Promise<void>
   end(realm: string, cookie: string): Promise<void>
   endAll(realm: string): Promise<void>
-  /** Ends the account's sessions, except one. @param realm null: in all realms @param except a public id, or null */
+  /**
+   * Ends the account's sessions, except one.
+   * @param realm null for all realms
+   * @param except the public id of a session, or null
+   */
   endOfAccount(
     account: { readonly factorsOf: AccountSourceName; readonly uid: string },
     realm: string | null,
@@ -109,17 +113,17 @@ export interface Sessions {
   /** Ends the session whose sign-in created the remembered login, and all sessions that this login created later. */
   endOfSeries(selector: string): Promise<void>
   endOfProviderLogin(id: string): Promise<void>
-  /** @returns data of the session that it ended; null if there is no such session or it had already ended */
+  /** @returns the ended session; null if it doesn't exist or had already ended */
   endByPublicId(id: string): Promise<Pick<Session, 'selector' | 'realm' | 'username'> | null>
-  /** Active sessions, ordered by public id. */
+  /** Lists active sessions, ordered by public id. */
   list(query: SessionQuery): Promise<{ readonly items: readonly ListedSession[]; readonly next?: string }>
   /** Deletes sessions that ended, went idle or expired more than `SESSION_ENDED_KEPT` ago. */
   sweep(): Promise<void>
 }
 
 /**
- * Minimum time between two writes of the last use, as a fraction of the idle timeout. Without it, each request would
- * cause a write. A session may therefore expire early, by up to this time.
+ * Minimum time between two writes of a session's last use, as a fraction of the idle timeout. Without this limit, each
+ * request would cause a write. As a result, a session may expire early, by up to this time.
  */
 const NOTE_USE_PART = 1 / 60
 /** Cache time in ms. A session that another host ended stays usable for at most this long. */
@@ -154,7 +158,10 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
   const isOver = ({ created_at, last_seen_at, ended_at }: Times) =>
     ended_at !== null || last_seen_at + limits.SESSION_IDLE <= now() || created_at + limits.SESSION_LIFETIME <= now()
 
-  /** If the clock was set back, entries from the "future" are ignored, because they would be cached for too long. */
+  /**
+   * If the clock was set back, some entries seem to be from the future. They would be cached for too long, so they are
+   * ignored.
+   */
   const isRecent = ({ readAt }: Kept) => readAt <= now() && readAt + BELIEVED > now()
 
   function keep(idHash: string, one: Kept): void {
@@ -164,7 +171,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
   }
 
   async function read(idHash: string): Promise<Kept | null> {
-    // Read the clock before the query, so that later changes are seen within `BELIEVED` even if the query is slow.
+    // The clock is read before the query, so that changes are seen within `BELIEVED` even if the query is slow.
     const readAt = now()
     const row = await db.selectFrom('sessions').selectAll().where('id_hash', '=', idHash).executeTakeFirst()
     if (row === undefined) return null
@@ -180,7 +187,10 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
     if (current !== undefined) keep(idHash, { ...current, times: { ...current.times, last_seen_at } })
   }
 
-  /** @param except a public id @returns how many sessions it ended */
+  /**
+   * @param except the public id of a session
+   * @returns the number of sessions that were ended
+   */
   async function endWhere(which: Partial<Record<SearchedColumn, string>>, except: string | null = null) {
     let query = db.updateTable('sessions').set({ ended_at: now() }).where('ended_at', 'is', null)
     if (except !== null) query = query.where('public_id', '!=', except)
@@ -290,7 +300,10 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
   }
 }
 
-/** @param realms keyed by the hash of the cookie's value @returns the hashes of active sessions */
+/**
+ * @param realms keyed by the hash of the cookie's value
+ * @returns the hashes that belong to active sessions
+ */
 async function readLiving(
   db: Database,
   realms: ReadonlyMap<string, string>,

@@ -22,12 +22,15 @@ export const SIGN_IN_METHODS = [
 
 export type SignInMethod = (typeof SIGN_IN_METHODS)[number]
 
-/** @param stored from the database; null in rows of older versions @returns an empty list if nothing is known */
+/**
+ * @param stored the value of the column; null if an older version wrote the row @returns an empty list if nothing is
+ * known
+ */
 export function readMethods(stored: string | null): readonly SignInMethod[] {
   return stored === null ? [] : (JSON.parse(stored) as SignInMethod[])
 }
 
-/** Methods that count as a second step. */
+/** Methods that are valid as a second step. */
 const SECOND: readonly SignInMethod[] = ['passkey', 'security-key', 'totp', 'recovery-code', 'provider-mfa', 'token']
 
 /** Whether these methods include a second step of any kind. */

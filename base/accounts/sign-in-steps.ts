@@ -1,19 +1,22 @@
 /**
- * A sign-in method: a function for each step, or the reason why it doesn't have that step. `walkSignIn` runs the steps
- * in this order, so that no method can skip one. A step that returns a `Refusal` ends the sign-in.
- *
- * `Asked` is the data that the browser sent. `Attempt` is the same data, after `ownPage` has checked it. `SignedIn` is
- * the input for the last step. `Answer` is the result of the whole sign-in, or void if the method sets the response
- * itself.
+ * A sign-in method: a function for each step, or the reason why the method doesn't have that step. `walkSignIn` runs
+ * the steps in this order, so that no method can skip one. A step that returns a `Refusal` ends the sign-in.
+ * - `Asked`: the data that the browser sent.
+ * - `Attempt`: the same data, after `ownPage` has checked it.
+ * - `SignedIn`: the input for the last step.
+ * - `Answer`: the result of the whole sign-in; void if the method sets the response itself.
  */
 export interface WayOfSigningIn<Asked, Attempt, Accepted, SignedIn extends User, Parts, Answer = void> {
   /** Checks that this browser sent the request from the service's own page (CSRF). */
   readonly ownPage: (asked: Asked, parts: Parts) => Next<Attempt, Answer>
-  /** Counts the attempt before its credentials are checked, so that parallel guesses all count. */
+  /** Counts the attempt before its credentials are checked, so that parallel guesses are all counted. */
   readonly throttle: None | ((attempt: Attempt, parts: Parts) => Next<null, Answer>)
   /** Asks the account source who the user is. */
   readonly source: (attempt: Attempt, parts: Parts) => Next<Accepted, Answer>
-  /** Asks for a second step if the policy requires one, before anything is stored. Null if the sign-in may continue. */
+  /**
+   * Requests a second step if the policy requires one, before anything is stored. Returns null if the sign-in may
+   * continue.
+   */
   readonly secondStep: None | ((attempt: Attempt, accepted: Accepted, parts: Parts) => Next<null, Answer>)
   /** Starts the session. */
   readonly accept: (attempt: Attempt, accepted: Accepted, parts: Parts) => Next<SignedIn, Answer>
@@ -22,8 +25,8 @@ export interface WayOfSigningIn<Asked, Attempt, Accepted, SignedIn extends User,
   /** Responds to a user who is now signed in. */
   readonly redirect: (asked: Asked, signedIn: SignedIn, parts: Parts) => Answer | Promise<Answer>
   /**
-   * Maps an error thrown by `throttle`, `source` or `accept` to a refusal. Rethrows errors that it doesn't expect. If
-   * absent, no error is caught.
+   * Maps an error thrown by `throttle`, `source` or `accept` to a refusal. Rethrows unexpected errors. If this function
+   * is absent, no error is caught.
    */
   readonly failed?: (attempt: Attempt, error: unknown, parts: Parts) => Refusal<Answer>
 }
@@ -36,7 +39,7 @@ type User = { readonly username: string }
 /** The outcome of a sign-in, for the audit log. `outcome`: `ok`, `refused`, `throttled` or a code. */
 export type Ended = User & {
   readonly outcome: string
-  /** Whether anyone can cause this outcome repeatedly. If so, it is recorded at most once a minute. */
+  /** Whether anyone can cause this outcome repeatedly. The audit log then records it at most once a minute. */
   readonly isRepeatable?: boolean
 }
 

@@ -1,8 +1,8 @@
 import type { PlatformKey } from '../config/platform-key.ts'
 
 /**
- * Signs content so that it can pass through a browser unchanged. The format is JSON as base64url, a dot, and the
- * signature. The content is not encrypted, so anyone who has it can read it.
+ * Signs content that is sent through a browser, so that the browser can't change it. The format is JSON in base64url, a
+ * dot, and the signature. The content is not encrypted, so anyone who has it can read it.
  */
 export function writeSigned(key: PlatformKey, purpose: string, content: object): string {
   const text = Buffer.from(JSON.stringify(content)).toString('base64url')
@@ -10,9 +10,9 @@ export function writeSigned(key: PlatformKey, purpose: string, content: object):
 }
 
 /**
- * @param longest in characters
- * @returns the content, or null if this platform did not sign it for the purpose. The caller checks its structure,
- *   since another version may have written it.
+ * @param longest the maximum length of the text, in characters
+ * @returns the content, or null if this platform did not sign it for the purpose. The caller must check the content's
+ * structure, because another version may have written it.
  */
 export function readSigned(key: PlatformKey, purpose: string, signed: string, longest: number): unknown {
   if (signed.length > longest) return null

@@ -18,9 +18,9 @@ export interface SingleUseTokens<Content extends object> {
   issue(solution: string, content: Content, lifetime: number): { readonly token: string; readonly expiresAt: number }
   /**
    * Marks a token as used.
-   * @param isMeant a further condition; if it returns false, the token stays unused
+   * @param isMeant a further condition. If it returns false, the token is not marked as used.
    * @returns null if the token is of another kind, has expired, was used before, or is for another solution. A token
-   * for another solution stays unused.
+   * for another solution is not marked as used.
    */
   consume(solution: string, token: string, isMeant?: (content: Content) => boolean): Promise<Content | null>
   /** Deletes the records of used tokens of all kinds that have expired. */
@@ -28,7 +28,7 @@ export interface SingleUseTokens<Content extends object> {
 }
 
 export type TokenKind<Content extends object> = {
-  /** This is part of the signature, and of the id under which a used token is recorded. */
+  /** Distinguishes the kinds of tokens: it is part of the signature, and of the id of a used token's record. */
   readonly purpose: string
   /** The schema must reject unknown keys. */
   readonly content: z.ZodType<Content>

@@ -9,13 +9,13 @@ import { cachedByText } from '../program/by-text.ts'
 import { type Counted, type Counter, createMemoryCounter } from './memory-counter.ts'
 import { usernameKey } from './username.ts'
 
-/** A sign-in attempt. `source` is where the account comes from; `address` is the client's network address. */
+/** A sign-in attempt. `source` is the account's source, and `address` is the client's IP address. */
 export type Attempt = { readonly source: string; readonly username: string; readonly address: string }
 
 /** Limits the rate of sign-in attempts. */
 export interface Throttle {
   /**
-   * Counts an attempt before anything is checked, so that parallel guesses all count.
+   * Counts an attempt before anything is checked, so that parallel guesses are all counted.
    * @param isKnown whether the browser signed in to this account before; if so, the account's counters don't apply
    * @returns null if the attempt may continue; otherwise the seconds until the next attempt is allowed
    */
@@ -23,8 +23,8 @@ export interface Throttle {
   /** Refunds a successful attempt. */
   succeeded(attempt: Attempt, isKnown: boolean): Promise<void>
   /**
-   * Call this if the password wasn't checked. Removes the attempt from the account's counters, but not from the
-   * network's, because such an attempt takes time too.
+   * Removes an attempt from the account's counters, because its password wasn't checked. The network's counter still
+   * includes the attempt, because it used the host's time.
    */
   gaveNothing(attempt: Attempt, isKnown: boolean): Promise<void>
   /** Deletes expired counters. */
@@ -93,9 +93,9 @@ export function createThrottle(
   const network = counter('n', limits.THROTTLE_NETWORK)
 
   /**
-   * Returns the counters for an attempt, in the order in which they are checked, each with the attempt's key. If one
-   * rejects the attempt, the later ones don't count it, because no password was checked. As a result, one network can't
-   * lock an account for everyone. A network that has reached its limit also creates no more rows.
+   * Returns the counters for an attempt, in the order in which they are checked, each with the attempt's key. If a
+   * counter rejects the attempt, the later ones don't count it, because no password is checked. One network therefore
+   * can't lock an account for everyone. A network that has reached its limit also can't create more rows.
    */
   function countersOf({ source, username, address }: Attempt, isKnown: boolean) {
     const from = networkOf(address)
@@ -138,7 +138,7 @@ export function accountKey(username: string): string {
   return usernameKey(username).slice(0, 200)
 }
 
-/** Identifies an account in the counters and in the cookie of a known browser, without revealing its name. */
+/** Identifies an account without revealing its name. Used in the counters and in the cookie of a known browser. */
 export function accountHash(source: string, username: string): string {
   return accountHashOf(`${source}\n${username}`)
 }
@@ -153,8 +153,8 @@ const accountHashOf = cachedByText(100, (account) => {
 type LimitedCounter = Counter & { readonly points: number }
 
 /**
- * A counter in the platform's database, for every kind of database. The counters of libraries each support only one
- * kind and open their own connections.
+ * A counter in the platform's database. Works with every kind of database. Libraries for rate limits support only one
+ * kind each, and open their own connections.
  * @param duration in ms
  */
 function databaseCounter(db: Database, keyPrefix: string, duration: number): Counter {
@@ -162,7 +162,7 @@ function databaseCounter(db: Database, keyPrefix: string, duration: number): Cou
 
   /**
    * Increments in one statement and reads in the same transaction, so that no two attempts see the same count.
-   * @returns null if there was no row to increment, even if another host has inserted one since
+   * @returns null if there was no row to increment; another host may have inserted one since
    */
   function increment({ key, points, expires_at }: Counted & { readonly key: string }): Promise<Counted | null> {
     return db.transaction().execute(async (transaction) => {

@@ -18,7 +18,7 @@ export function usableFactors(
   return { passkey: factors.some(isUsable), app: factors.some(({ kind }) => kind === 'app') }
 }
 
-/** The factors that a page offers. `passkey`: the options for the browser, or null. */
+/** Returns the factors that a page offers. `passkey` contains the options for the browser, or null. */
 export async function waysOf(
   page: PasskeyPage,
   purpose: PasskeyPurpose,
@@ -30,7 +30,7 @@ export async function waysOf(
   return { passkey, hasApp: usable.app }
 }
 
-/** The account's factors, as its page at this origin lists them. */
+/** Returns the account's factors as its page at this origin lists them. */
 export function shownFactors(
   { firstAskedAt: _, factors, ...set }: FactorSet,
   serverUrl: string,

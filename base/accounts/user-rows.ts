@@ -10,7 +10,7 @@ import { usernameKey } from './username.ts'
 export type UserRow = Selectable<Tables['users']>
 export type PermissionRow = Tables['permissions']
 
-/** Rows per statement, and values per `in (…)`: SQL Server accepts 2,100 parameters. */
+/** Maximum number of rows per statement, and of values per `in (…)`. SQL Server accepts only 2,100 parameters. */
 const AT_ONCE = 100
 
 /** Returns the columns that the input sets. `passwordHash` is undefined if the input doesn't set the password. */
@@ -32,7 +32,7 @@ export function columnsOf(
   }
 }
 
-/** The columns that an input changes in an existing row. A new address is marked as unverified. */
+/** Returns the columns that an input changes in an existing row. A new address is marked as unverified. */
 export function changedColumns(
   before: Pick<UserRow, 'email'>,
   input: UserInput,
@@ -67,7 +67,10 @@ export function newRow(
   }
 }
 
-/** How a password check reads and writes the users table. @param now returns the current time in epoch milliseconds */
+/**
+ * Returns the functions with which a password check updates the users table.
+ * @param now returns the current time in epoch milliseconds
+ */
 export function rowsWithPassword(
   db: Database,
   failures: Pick<FailureCounts, 'note' | 'forget'>,
@@ -103,7 +106,7 @@ export function permissionsOfRows(rows: readonly PermissionRow[]): Permission[] 
   return rows.map(({ solution, name }) => (solution === '' ? name : { name, solution }))
 }
 
-/** Returns the difference between a user's permissions and the wanted ones. */
+/** Returns which permissions to remove and add so that the user has the wanted ones. */
 export function comparePermissions(has: readonly PermissionRow[], wanted: readonly PermissionRow[]) {
   const [hasKeys, wantedKeys] = [new Set(has.map(keyOf)), new Set(wanted.map(keyOf))]
   return {
@@ -130,7 +133,7 @@ export async function readPermissions(db: Database, uids: readonly string[]): Pr
 }
 
 /**
- * Changes a user. Also changes their permissions, unless those are undefined.
+ * Changes a user's row. Also replaces their permissions, unless `permissions` is undefined.
  * @returns whether permissions were removed
  */
 export function writeUser(
@@ -155,7 +158,7 @@ export async function insertPermissions(db: Database, rows: readonly PermissionR
   for (const some of chunksOf(rows)) await db.insertInto('permissions').values(some).execute()
 }
 
-/** Removes and adds individual permissions. It isn't an error if another request has already done so. */
+/** Removes and adds individual permissions. Changes that another request has already made are ignored. */
 export async function applyPermissions(
   db: Database,
   { removed, added }: ReturnType<typeof comparePermissions>,

@@ -7,7 +7,7 @@ import { usernameKey } from './username.ts'
 /** A permission without a solution's name is valid in all solutions. */
 export type Permission = string | { readonly name: string; readonly solution: string }
 
-/** Fields of a user. Absent fields stay unchanged; null clears a field. */
+/** The fields of a user to set. Absent fields stay unchanged; null clears a field. */
 export type UserInput = {
   readonly username?: string | undefined
   readonly displayName?: string | null | undefined
@@ -15,14 +15,17 @@ export type UserInput = {
   /** The language of emails to the user, such as `nl` or `pt-BR`. */
   readonly locale?: string | null | undefined
   readonly enabled?: boolean | undefined
-  /** If absent and the input sets a password, the user must choose another one at the next sign-in. */
+  /**
+   * Whether the user must choose another password at the next sign-in. If the input sets a password, the default is
+   * true.
+   */
   readonly mustChangePassword?: boolean | undefined
   readonly permissions?: readonly Permission[] | undefined
   /** If null, the user can't sign in with a password. */
   readonly password?: string | null | undefined
 }
 
-/** One error in the input. `key` and `values` are set if the platform's pages have a translated message. */
+/** An error in the input. `key` and `values` are set if there is a translated message for the platform's pages. */
 export type UserFault = {
   readonly field: keyof UserInput
   readonly message: string
@@ -74,7 +77,7 @@ function isName(text: string): boolean {
 }
 
 function isEmail(text: string): boolean {
-  // Checks only the rules that all mail servers share. Only sending an email shows whether the address exists.
+  // Checks only the rules that all mail servers share. An email must be sent to find out whether the address exists.
   return text.length <= LONGEST_EMAIL && !UNFIT.test(text) && /^[^\s@]+@[^\s@]+$/u.test(text)
 }
 

@@ -46,11 +46,11 @@ export type User = {
   readonly permissions: readonly Permission[]
   /** Epoch ms; null if the user has never signed in. */
   readonly lastLoginAt: number | null
-  /** Rejected passwords since the last sign-in. */
+  /** The number of rejected passwords since the last sign-in. */
   readonly failedCount: number
   /** Epoch ms; null if the user never had a password. */
   readonly passwordChangedAt: number | null
-  /** The directory that has the user's password; null if it is stored here. */
+  /** The directory that manages the user's password; null if the users table does. */
   readonly directory: string | null
 }
 
@@ -74,13 +74,16 @@ export type UserPorts = {
   readonly eraseFromAudit: (username: string) => Promise<void>
   /** Called after an existing user's password was set. Must not throw. */
   readonly passwordChanged?: (user: Pick<User, 'username' | 'email' | 'locale'>) => void
-  /** The directories that are sources of users; absent if there are none, as in the control center. */
+  /** The directories whose people can sign in; absent in the control center, which has none. */
   readonly directories?: DirectoryPort
 }
 
 /** The platform's users table: one for all solutions, with permissions that are valid in all solutions or in one. */
 export interface Users {
-  /** Lists users, ordered by name. A search reads at most 100,000 users, so a short page can still have a `next`. */
+  /**
+   * Lists users, ordered by name. A search reads at most 100,000 users, so a page with fewer users than requested can
+   * still have a `next`.
+   */
   list(query: UserQuery): Promise<UserPage>
   get(uid: string): Promise<User | null>
   find(username: string): Promise<User | null>
@@ -109,8 +112,8 @@ export interface Users {
   /** The user's permissions in that solution, including those for all solutions. */
   permissionsFor(uid: string, solution: string): Promise<string[]>
   /**
-   * Returns the user with this name and password. For unknown, disabled and password-less users, the check takes as
-   * long as for a wrong password. A directory user's password is checked only in the directory. A name that isn't in
+   * Returns the user with this name and password. For unknown or disabled users and users without a password, the check
+   * takes as long as for a wrong password. Only the directory checks a directory user's password. A name that isn't in
    * the table is looked up in the directories, in order.
    * @throws ERR_PASSWORDS_BUSY, ERR_DIRECTORY_UNREACHABLE, ERR_DIRECTORY_REFUSED
    */
@@ -128,13 +131,13 @@ export interface Users {
   recheck(uid: string): Promise<User | null>
   /**
    * Updates a directory user from their entry: see `recheck`.
-   * @param person null: they may no longer sign in
+   * @param person null if they may no longer sign in
    */
   applyDirectory(uid: string, person: DirectoryPerson | null): Promise<void>
   /**
    * Sets a password chosen by the user or on their behalf, and ends the user's sessions.
    * @returns why the password was rejected, or null if it was set
-   * @throws ERR_USER_NOT_FOUND, ERR_PASSWORDS_BUSY, ERR_REQUEST_INVALID if a directory has the user's password
+   * @throws ERR_USER_NOT_FOUND, ERR_PASSWORDS_BUSY, ERR_REQUEST_INVALID if a directory manages the user's password
    */
   setPassword(uid: string, password: string, options?: { readonly mustChange?: boolean }): Promise<PasswordFault | null>
   /** Writes the queued failure counts. */
@@ -171,7 +174,7 @@ export function createUsers(
     return typeof password === 'string' ? passwords.hash(password) : password
   }
 
-  /** @param last runs while the row still exists; if it fails, the deletion can be repeated */
+  /** @param last called before the row is deleted, so that the deletion can be repeated if this function fails */
   async function remove(row: UserRow, last: () => Promise<void> = async () => {}): Promise<void> {
     const { uid } = row
     // Disable the user first, so that they can't sign in again after the sessions end.
@@ -212,7 +215,7 @@ export function createUsers(
         throw isUniqueViolation(error) ? nameExists(username) : error
       })
       if (removed || input.enabled === false || input.password !== undefined) await endAccess(uid)
-      // Use the address before the change, because the email warns the person who used that address until now.
+      // The email goes to the old address, because it warns the person who used that address until now.
       if (typeof input.password === 'string') passwordChanged?.(before)
       return need(uid)
     },

@@ -6,7 +6,10 @@ import { createNews } from '../work/news.ts'
 const TEXTS = ['actor', 'action', 'target', 'place', 'outcome', 'address', 'correlationId'] as const
 type Text = (typeof TEXTS)[number]
 
-/** Who did what, from where, and how it ended. Never contains a password, token, key, code or `custom_*` value. */
+/**
+ * An audit log entry: who did what, from where, and the outcome. Never contains a password, token, key, code or
+ * `custom_*` value.
+ */
 export type JournalEntry = { readonly [Name in Text]?: string | undefined } & {
   /** For example `user:{name}` or `token:{id}`. */
   readonly actor: string
@@ -15,7 +18,7 @@ export type JournalEntry = { readonly [Name in Text]?: string | undefined } & {
   readonly target?: string | undefined
   /** Where the action took place: on a host, the solution's name; in the control center, the organisation's id. */
   readonly place?: string | undefined
-  /** `ok`, `refused`, `throttled` or a code. */
+  /** `ok`, `refused`, `throttled` or an error code. */
   readonly outcome: string
   readonly address: string
 }
@@ -23,7 +26,7 @@ export type JournalEntry = { readonly [Name in Text]?: string | undefined } & {
 export type WrittenEntry = JournalEntry & { readonly id: number; readonly time: number }
 
 export type JournalFilter = { readonly [Name in Text]?: string | undefined } & {
-  /** The time range in epoch ms, both ends included. */
+  /** The start of the time range, in epoch ms. Start and end are included. */
   readonly from?: number | undefined
   readonly to?: number | undefined
 }
@@ -31,7 +34,10 @@ export type JournalFilter = { readonly [Name in Text]?: string | undefined } & {
 export type JournalQuery = JournalFilter & {
   readonly limit: number
   readonly before?: number | undefined
-  /** Maximum number of entries that one query scans, newest first, for filters without an index. Default: all. */
+  /**
+   * Maximum number of entries that a query with this filter scans, starting with the newest. Used for filters without
+   * an index. Default: all entries.
+   */
   readonly mostLookedAt?: number | undefined
 }
 
@@ -47,23 +53,23 @@ export type JournalTable = {
 export interface Journal {
   /** Queues an entry for the next batch. */
   note(entry: JournalEntry): void
-  /** Resolves when the entry is in the database. */
+  /** Resolves when the entry is stored in the database. */
   record(entry: JournalEntry): Promise<void>
   /**
    * Whether to record an entry that anyone can cause repeatedly. Returns true at most once a minute for the same entry.
-   * Entries that differ only in the actor are treated as the same, because anyone can type any number of names.
+   * Entries that differ only in the actor are the same, because an attacker can type any number of names.
    * @param isActorProven whether the actor has proven their identity; if so, each actor has a separate limit
    */
   isNews(entry: JournalEntry, isActorProven?: boolean): boolean
   /**
-   * Returns the newest entries first. To query older ones, pass `next` as `before`. With `mostLookedAt`, a page can be
-   * short and still have a `next`.
+   * Returns a page of entries, newest first. To get older ones, pass `next` as `before`. With `mostLookedAt`, a page
+   * can contain fewer entries than requested and still have a `next`.
    */
   read(query: JournalQuery): Promise<{ readonly items: readonly WrittenEntry[]; readonly next?: string }>
   /**
-   * The distinct values of a column in the newest 10,000 entries, sorted, for the options of a filter. At most 200,
-   * without empty values.
-   * @param place only entries of this place
+   * Returns the sorted distinct values of a column in the newest 10,000 entries, as options for a filter. Returns at
+   * most 200 values, and no empty ones.
+   * @param place if set, only entries of this place are read
    */
   valuesOf(column: 'action' | 'outcome' | 'place', place?: string): Promise<string[]>
   flush(): Promise<void>
@@ -71,17 +77,17 @@ export interface Journal {
   sweep(): Promise<void>
 }
 
-/** Entries are batched for this long, in ms. */
+/** How long entries are collected before they are written as a batch, in ms. */
 const BATCH_TIME = 50
-/** Longest queue while the database is down. */
+/** Maximum number of entries in the queue while the database is unreachable. */
 const MAX_WAITING = 20_000
 /** Rows per statement. */
 const AT_ONCE = 200
-/** `valuesOf` scans only this number of the newest entries, because no index contains the values. */
+/** `valuesOf` scans only this many of the newest entries, because no index contains the values. */
 const NEWEST = 10_000
 /** Maximum number of values that `valuesOf` returns. */
 const MOST_VALUES = 200
-/** Names with more characters are truncated, because browsers can send names of any length. */
+/** Longer names are truncated, because browsers can send names of any length. */
 const LONGEST = 200
 
 type Value = string | number | null
@@ -153,7 +159,7 @@ export function createJournal(
       place: textOf(row[columnOf.place]),
       outcome: String(row.outcome),
       address: String(row.address),
-      // Hosts with a schema older than version 005 write the id to another column. They may run alongside newer hosts.
+      // During an upgrade, older hosts (before schema version 005) may still run. They write the id to another column.
       correlationId: textOf(row.correlation ?? row.correlation_id),
     }
   }
@@ -182,7 +188,7 @@ export function createJournal(
     return Math.max(0, last - most)
   }
 
-  /** The ids of a place's entries are not consecutive, so the entries are counted with the index on places. */
+  /** The ids of a place's entries are not consecutive, so the index on places is used to count the entries. */
   async function oldestIn(place: string, most: number, before = Number.MAX_SAFE_INTEGER): Promise<number> {
     const newest = matching({ place }).select('id').where('id', '<', before).orderBy('id', 'desc')
     const { oldest, count } = await db

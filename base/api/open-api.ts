@@ -45,7 +45,9 @@ export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.object({ items: z.array(item), next: z.string().optional() })
 }
 
-/** Serves the document. It is created on the first request, since that takes 30 ms and few clients request it. */
+/**
+ * Serves the OpenAPI document. It is created on the first request, because that takes 30 ms and few clients request it.
+ */
 export function addDescription(router: Router, describe: () => object): void {
   let document: object | undefined
   router.get('/openapi.json', (ctx) => {
@@ -54,7 +56,7 @@ export function addDescription(router: Router, describe: () => object): void {
   })
 }
 
-/** The OpenAPI 3.1 document of these routes. Schemas with an `id` (`.meta`) become components. */
+/** Returns the OpenAPI 3.1 document for these routes. Schemas with an `id` (`.meta`) become components. */
 export function openApi<Right>(
   routes: readonly DeclaredRoute<Right>[],
   { title, version, prefix, ...about }: ApiDescription<Right>,
@@ -145,7 +147,10 @@ function bytesOf(type: string): object {
   return type.startsWith('text/') ? { type: 'string' } : { type: 'string', format: 'binary' }
 }
 
-/** The JSON Schema of `schema`. Nested schemas with an id become references and are added to `named`. */
+/**
+ * Returns the JSON Schema of `schema`. Replaces nested schemas that have an id with references, and adds those schemas
+ * to `named`.
+ */
 function reference(schema: z.ZodType, named: Map<string, object>): object {
   const {
     $schema: _,

@@ -1,7 +1,7 @@
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 
-/** @throws ERR_REQUEST_INVALID; its message names the invalid property and the allowed values */
+/** @throws ERR_REQUEST_INVALID with a message that names the invalid property and the allowed values */
 export function readWith<T>(schema: z.ZodType<T>, value: unknown): T {
   const checked = schema.safeParse(value)
   if (checked.success) return checked.data

@@ -17,7 +17,7 @@ export type Bytes = {
   readonly description?: string
 }
 
-/** A response that is not JSON; without a type, it has no content. */
+/** A response that is not JSON. If `type` is absent, the response has no content. */
 export type Content = { readonly description: string; readonly type?: string }
 
 export type Answers = Readonly<Record<number, z.ZodType | Content>>
@@ -29,7 +29,10 @@ type BodyOf<Body extends BodyDefinition> = Body extends z.ZodType
     ? Buffer
     : undefined
 type QueryOf<Query extends z.ZodType | undefined> = Query extends z.ZodType ? z.output<Query> : undefined
-/** A path's parameters: the names after colons, and after an asterisk if the parameter is the rest of the path. */
+/**
+ * A path's parameters. A colon comes before the name of a parameter. An asterisk comes before the name of a parameter
+ * that matches the rest of the path.
+ */
 export type ParamsOf<Address extends string> = Address extends `${string}:${infer Name}/${infer Rest}`
   ? { readonly [Key in Name]: string } & ParamsOf<Rest>
   : Address extends `${string}:${infer Name}`
@@ -37,11 +40,11 @@ export type ParamsOf<Address extends string> = Address extends `${string}:${infe
     : Address extends `${string}*${infer Name}`
       ? { readonly [Key in Name]: string }
       : unknown
-/** A handler's return type: a value for responses with content, void for the others. */
+/** A handler's return type, from the responses that the route declares. */
 type Returned<Answered extends Answers> = {
   [Status in keyof Answered]: Answered[Status] extends z.ZodType ? Shown<z.input<Answered[Status]>> : unknown
 }[keyof Answered]
-/** Makes lists and objects readonly, so that handlers can return the results of stores unchanged. */
+/** Makes arrays and objects readonly, because stores return readonly values and handlers return them unchanged. */
 type Shown<Value> = Value extends readonly (infer Item)[]
   ? readonly Shown<Item>[]
   : Value extends object
@@ -56,23 +59,23 @@ export type Definition<Who, Right, Act, Names, Address extends string, Body, Que
   readonly act?: Act
   /**
    * Throws to reject a request, if possible before its body is read. The handler receives the result as `found`. In the
-   * control center, `names` receives it too. On the host, `names` runs first, so that refused requests are in the audit
-   * log; `found` is undefined there.
+   * control center, `names` receives it too. On the host, `names` runs before this function, so that the audit log also
+   * contains refused requests. It receives undefined as `found`.
    */
   before?(asking: Asking<Who, Address>): Found | Promise<Found>
-  /** Names for the audit log. They are looked up before the handler runs, since it may delete them. */
+  /** Returns names for the audit log. Called before the handler, because the handler may delete the named objects. */
   names?(asking: Asking<Who, Address> & { readonly found: Found }): Names | Promise<Names>
   readonly query?: Query
-  /** Optional request headers that the handler reads, with a description each. */
+  /** The optional request headers that the handler reads, with their descriptions. */
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Body
-  /** The body is optional; null if the request has none. */
+  /** Whether the body is optional. If the request has none, the handler receives null. */
   readonly isBodyOptional?: true
   /** Maximum size of a JSON body in bytes. Default: `JSON_BODY`. */
   readonly bodyLimit?: (limits: Limits) => number
   /**
-   * Responses by status. If there are several, the handler sets the status. Properties that aren't in the schema are
-   * not sent.
+   * The responses by status code. If there are several, the handler sets the status. Properties that aren't in the
+   * schema are not sent.
    */
   readonly answers: Answered
 }
@@ -102,7 +105,7 @@ export const SENT = Symbol('sent')
 /** A declared route, without the types of its handler. */
 export type Route<Who, Right, Act, Names> = {
   readonly method: Method
-  /** Written with `:name` for parameters, without the API's prefix. */
+  /** The path without the API's prefix, with `:name` for each parameter. */
   readonly path: string
   readonly definition: Definition<
     Who,
@@ -128,7 +131,7 @@ export type DeclaredRoute<Right> = Pick<Route<never, Right, unknown, never>, 'me
   >
 }
 
-/** Creates the function that the areas of one service use to declare their routes. */
+/** Returns the function with which one service declares its routes. */
 export function routesOf<Who, Right, Act, Names extends object>() {
   return function route<
     const Address extends `${Method} /${string}`,
@@ -148,7 +151,7 @@ export function routesOf<Who, Right, Act, Names extends object>() {
   }
 }
 
-/** The steps of a service before and after each route's handler. */
+/** What a service does before and after each route's handler. */
 export type Service<Who, Right, Act, Names> = {
   readonly limits: Limits
   /**
@@ -166,7 +169,7 @@ export type About<Right, Act> = {
 }
 
 export type Steps<Who, Names> = {
-  /** Sets the target of the change for the audit log; the handler may add to the object. */
+  /** Returns the names for the audit log. The handler may add names to the same object. */
   readonly name: (who: Who) => Promise<Names>
   /** Checks query and body. @throws ERR_REQUEST_INVALID, ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE */
   readonly read: (who: Who) => Promise<void>
@@ -214,7 +217,8 @@ async function answer<Who, Right, Act, Names extends object>(
   }
   const result = await run({ ctx, right, act, params }, steps)
   if (result === SENT) return
-  // Koa's initial status is 404, so 404 means that the handler set none. If a resource is missing, handlers throw.
+  // Koa's initial status is 404, so 404 means that the handler didn't set a status. Handlers throw if a resource is
+  // missing.
   const status = ctx.status === 404 ? Number(Object.keys(answers)[0]) : ctx.status
   const described = answers[status]
   if (described !== undefined && hasContent(described)) ctx.body = shown(described, result)
@@ -222,8 +226,8 @@ async function answer<Who, Right, Act, Names extends object>(
 }
 
 /**
- * Maximum length of a parameter; longer ones are truncated. It exceeds the length of any name, so a truncated parameter
- * matches nothing. Error messages can quote it safely.
+ * Maximum length of a parameter. Longer ones are truncated, so that error messages can quote them. The maximum exceeds
+ * the length of any name, so a truncated parameter matches nothing.
  */
 const LONGEST_PARAMETER = 300
 
@@ -267,5 +271,5 @@ function shown(schema: z.ZodType | Content, result: unknown): unknown {
   throw new TypeError(`The response does not match its schema: ${z.prettifyError(checked.error).slice(0, 2000)}`)
 }
 
-/** Removes the type of responses without content. */
+/** The response of routes that return no content. */
 export const DONE = { 204: { description: 'done' } } as const

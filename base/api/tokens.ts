@@ -6,7 +6,7 @@ import { tokenForm } from '../database/token-form.ts'
 type Value = string | number | null
 type Columns = Readonly<Record<string, Value>>
 
-/** A token's data, without the token itself. Times are epoch ms; `expiresAt` is null if the token never expires. */
+/** A token's data, without the token itself. Times are in epoch ms. `expiresAt` is null if the token never expires. */
 export type StoredToken = {
   readonly id: string
   readonly name: string
@@ -18,25 +18,25 @@ export type TokenTable<Token> = {
   readonly name: string
   /** The prefix of all tokens in the table: see `tokenForm`. */
   readonly prefix: string
-  /** Adds the table's additional columns to the stored data of a token. */
+  /** Adds the values of the table's additional columns to a token's data. */
   tokenOf(stored: StoredToken, row: Columns): Token
 }
 
-/** The tokens of one table. The database stores only hashes, so only the bearer knows the token itself. */
+/** The tokens in one table. The database stores only hashes of tokens. */
 export interface Tokens<Token> {
   /**
    * @param columns the table's additional columns
-   * @returns the data with `token`, 256 random bits that are shown only this once
+   * @returns the token's data and `token`, the token itself: 256 random bits, which can't be read again
    */
   create(columns: Columns & { readonly name: string }): Promise<Token & { readonly token: string }>
   /** Returns the tokens with these values, including expired ones, oldest first. */
   list(where?: Columns): Promise<readonly Token[]>
   count(): Promise<number>
-  /** Revokes a token. All hosts reject it from the next request on. @returns false if it does not exist */
+  /** Revokes a token. All hosts reject it immediately. @returns false if it does not exist */
   remove(where: Columns & { readonly id: string }): Promise<boolean>
-  /** @returns null for an unknown or expired token */
+  /** @returns null if the token is unknown or expired */
   find(token: string): Promise<Token | null>
-  /** @returns null if there is no such token, or if it is expired */
+  /** @returns null if the token doesn't exist or is expired */
   withId(id: string): Promise<Token | null>
   /** Deletes tokens that expired before `time`, in epoch ms. */
   removeExpired(time: number): Promise<void>

@@ -33,9 +33,9 @@ export type BackupReport = {
 }
 
 /**
- * Backs up everything that a platform needs: the tables of its database, the embedded databases of solutions, the
- * operator's plugins and the key. Hosts can keep running. The tables are a snapshot of one moment. Each solution's
- * database is a separate snapshot.
+ * Backs up everything that a platform needs: the tables in its database, the solutions' embedded databases, the
+ * operator's plugins and the key. Hosts can keep running. The tables are one consistent snapshot, and each solution's
+ * database is a separate one.
  * @throws ERR_BACKUP_FAILED, ERR_DATABASE_UNREACHABLE, ERR_DATABASE_VERSION
  */
 export function backUpPlatform(options: BackupOptions): Promise<BackupReport> {
@@ -97,7 +97,10 @@ export async function backUp(saved: Saved, options: BackupOptions): Promise<Back
 
 type Versions = { readonly platform: string } & Readonly<Record<string, string>>
 
-/** Opens all snapshots before reading the first, so that snapshots of several databases are taken close together. */
+/**
+ * Opens all snapshots before reading the first, so that the snapshots of different databases are taken at almost the
+ * same time.
+ */
 async function withSnapshots<T>(
   [place, ...others]: readonly SavedPlace[],
   work: (snapshots: readonly [Snapshot, ...Snapshot[]]) => Promise<T>,
@@ -109,8 +112,9 @@ async function withSnapshots<T>(
 }
 
 /**
- * Copies the pages with SQLite's backup API, which runs no SQL from the file. The file's content belongs to the
- * solution and is not trusted. The copy is one step, so it is a consistent snapshot. Writers are not blocked.
+ * Copies the databases with SQLite's backup API. It doesn't run SQL from the file, which is not trusted because the
+ * solution controls its content. Each file is copied in one step, so the copy is a consistent snapshot. Writers are not
+ * blocked.
  */
 async function addSolutionDatabases(
   home: string,
@@ -120,7 +124,7 @@ async function addSolutionDatabases(
 ): Promise<void> {
   const folder = join(home, 'databases')
   const names = existsSync(folder) ? readdirSync(folder).sort() : []
-  // The copies are created next to the backup file, because that disk must have enough space anyway.
+  // The temporary copies are created beside the backup file, because that disk needs enough space anyway.
   const copies = mkdtempSync(join(dirname(resolve(file)), '.solhost-backup-'))
   try {
     for (const name of names) {

@@ -4,8 +4,8 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Saved } from './saved.ts'
 
 /**
- * Ensures that the backup file is not in a folder that is backed up. Otherwise the file would contain part of itself,
- * or grow forever.
+ * Ensures that the backup file is not in a folder that is backed up. Otherwise the backup would include itself, and
+ * could grow forever.
  * @throws ERR_BACKUP_FAILED if the file is below such a folder, even through symbolic links
  */
 export function refuseTargetInside(home: string, { folders }: Pick<Saved, 'folders'>, file: string): void {

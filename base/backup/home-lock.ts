@@ -6,21 +6,21 @@ import { makeHome } from '../database/make-home.ts'
 import { PLATFORM, type Saved } from './saved.ts'
 
 /**
- * A lock on PLATFORM_HOME: shared by any number of hosts (or a control center), or exclusive to one restore. It is
- * SQLite's lock on an empty file, since Node.js has no file locks. The operating system releases it when the process
- * ends, even after a crash.
+ * A lock on PLATFORM_HOME. Hosts or a control center share it; a restore needs it exclusively. It uses SQLite's lock on
+ * an empty file, because Node.js has no file locks. The operating system releases it when the process ends, even after
+ * a crash.
  */
 export type HomeLock = { release(): void }
 
 const LOCK_FILE = 'in-use'
 /** This file exists while a restore changes the folder, and after an interrupted restore. */
 const MARKER = 'restore-unfinished'
-/** How long to wait, in ms, while another process acquires the lock. */
+/** How long to wait for the lock, in ms, in case another process is just acquiring it. */
 const PATIENCE = 1000
 /** https://www.sqlite.org/rescode.html#busy */
 const SQLITE_BUSY = 5
 
-/** The service that uses the folder, as error messages describe it. */
+/** Describes the service that uses the folder, for error messages. */
 type User = Pick<Saved, 'user' | 'restoreCommand' | 'mayReplace'>
 
 /**

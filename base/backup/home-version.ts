@@ -2,16 +2,16 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PlatformError } from '../../runtime/errors.ts'
 
-/** A file in PLATFORM_HOME with the version of Solhost that last started there. */
+/** The file in PLATFORM_HOME that contains the version of Solhost that last used the folder. */
 const VERSION_FILE = 'version'
-/** Maximum characters of a version. Longer content is ignored, because the file could contain anything. */
+/** Maximum length of a version, in characters. Longer content is ignored, because it can't be a version. */
 const MAX_LENGTH = 100
 
 /**
  * Call this before anything in the folder changes.
- * @returns the version that last started there; null if there was none, or the file cannot be read
- * @throws ERR_DATABASE_VERSION if that was a newer release. A version that differs only in the patch number is
- * accepted: patches change no stored data except tables, whose version is checked separately.
+ * @returns the version that last used the folder; null if there was none, or if the file cannot be read
+ * @throws ERR_DATABASE_VERSION if that was a newer release. A newer patch version is accepted, because patches don't
+ * change the format of the files. The version of the tables is checked separately.
  */
 export function checkHomeVersion(home: string, version: string): string | null {
   const last = readVersion(home)
@@ -23,7 +23,7 @@ export function checkHomeVersion(home: string, version: string): string | null {
   )
 }
 
-/** Call this once startup has migrated everything. @returns a log line if the version changed */
+/** Call this after startup has migrated everything. @returns a log line if the version changed */
 export function noteHomeVersion(home: string, version: string, last: string | null): string | null {
   if (last === version) return null
   writeFileSync(join(home, VERSION_FILE), `${version}\n`, { mode: 0o600 })

@@ -19,7 +19,7 @@ const Part = z.strictObject({
 
 const Manifest = z.strictObject({
   format: z.literal(FORMAT),
-  /** The service that was backed up. If absent, a platform. */
+  /** The service that was backed up. If absent, it was a platform. */
   of: z.literal('control center').optional(),
   /** The version of Solhost that wrote the backup. */
   solhost: z.string().max(100),
@@ -27,9 +27,12 @@ const Manifest = z.strictObject({
   /** The kind of database that stored the platform's data. The backup can be restored to any kind. */
   kind: z.enum(KIND_NAMES),
   schema: z.string().max(100),
-  /** Schema versions of tables other than the platform's, by `SavedTables.name`. */
+  /**
+   * The schema versions of the other groups of tables, by `SavedTables.name`. The version of the platform's tables is
+   * in `schema`.
+   */
   schemas: z.record(z.string().max(100), z.string().max(100)).optional(),
-  /** See `keyCheckOf` of base/config/platform-key.ts; null if no host ever used the database. */
+  /** The result of `keyCheckOf` in base/config/platform-key.ts; null if no host ever used the database. */
   keyCheck: z.string().max(200).nullable(),
   parts: z.record(z.string(), Part),
 })
@@ -86,7 +89,7 @@ export function readManifest(text: string, file: string, saved: Saved = PLATFORM
   return read.data
 }
 
-/** @param why the reason, which the error message includes */
+/** @param why the reason, for the error message */
 export function invalid(file: string, why: string, cause?: unknown): PlatformError {
   const text = `Cannot use ${file} as a backup: ${why}. Nothing was changed. Use another backup.`
   return new PlatformError('ERR_BACKUP_INVALID', text, {}, cause === undefined ? {} : { cause })

@@ -5,9 +5,9 @@ import { anyTables, insertOnce } from '../database/portable.ts'
 export const JOBS = '023-jobs'
 
 /**
- * Pauses the jobs of all solutions after a restore. Runs that were queued when the backup was made may have been
- * completed since.
- * @param version of the restored schema
+ * Pauses the jobs of all solutions after a restore. Otherwise, runs that were queued at the time of the backup could
+ * run twice: they may have been completed since.
+ * @param version the version of the restored schema
  */
 export async function pauseJobs(db: Database, version: string): Promise<void> {
   if (version < JOBS) return

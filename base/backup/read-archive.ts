@@ -4,17 +4,17 @@ import { type Entry, openPromise, type ZipFile } from 'yauzl'
 import { type BackupManifest, invalid, MANIFEST, readManifest } from './manifest.ts'
 import { PLATFORM, type Saved } from './saved.ts'
 
-/** A backup with a valid list of parts. The content of a part is verified while it is read. */
+/** An open backup whose list of parts is valid. The content of each part is verified while it is read. */
 export type Archive = {
   readonly manifest: BackupManifest
-  /** The part's bytes. Fails with ERR_BACKUP_INVALID if they differ from those that were written. */
+  /** Reads the bytes of a part. Fails with ERR_BACKUP_INVALID if they differ from the bytes that were written. */
   read(name: string): AsyncGenerator<Buffer>
   close(): void
 }
 
-/** Chosen here: far more than the number of solutions and plugin files on any platform. */
+/** Chosen here: far more than any platform has solutions and plugin files. */
 const MOST_PARTS = 100_000
-/** Maximum size of the manifest in bytes. Each part takes about 150 bytes in it. */
+/** Maximum size of the manifest in bytes. Its entry for each part takes about 150 bytes. */
 const MANIFEST_SIZE = 32 * 1024 ** 2
 /**
  * Flag bits 0 (encrypted), 6 (strong encryption) and 13 (masked headers), which our archives never set.
@@ -109,7 +109,7 @@ async function textOf(zip: ZipFile, entry: Entry, file: string): Promise<string>
   }
 }
 
-/** yauzl and zlib report errors in the ZIP format; Node.js reports errors in reading the file. */
+/** Errors from yauzl and zlib are about the ZIP format. Errors from Node.js are about reading the file. */
 function unreadable(file: string, error: unknown): Error {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ERR_BACKUP_INVALID') return error as Error

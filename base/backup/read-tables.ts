@@ -21,7 +21,7 @@ export type Snapshot = {
   readonly db: Database
   /** Schema versions by table group. */
   readonly schemas: Readonly<Record<string, string>>
-  /** Ordered so that referenced tables come before those that reference them. */
+  /** In this order, each table comes after the tables that it references. */
   readonly tables: readonly (readonly [name: string, table: BackupTable])[]
 }
 
@@ -30,12 +30,12 @@ export type Snapshot = {
  */
 const PAGE = 500
 const PAGE_OF_BYTES = 4
-/** Timeout for one statement, in ms. It can be long, since only the backup waits for it. */
+/** Timeout for one statement, in ms. It can be long, because only the backup waits for it. */
 const STATEMENT_TIME = 10 * 60_000
 
 /**
- * Reads in one transaction. With the embedded database, PostgreSQL, MySQL and MariaDB, writers aren't blocked. With SQL
- * Server, they are blocked unless snapshot isolation is enabled.
+ * Reads all tables in one transaction. With the embedded database, PostgreSQL, MySQL and MariaDB, writers aren't
+ * blocked. With SQL Server, they are blocked unless snapshot isolation is enabled.
  * @throws ERR_DATABASE_UNREACHABLE, ERR_BACKUP_FAILED if there is no database or no host ever used it,
  * ERR_DATABASE_VERSION if a newer version wrote it
  */
@@ -73,7 +73,7 @@ async function snapshotOf(db: Database, kind: KindName): Promise<TransactionBuil
   return transaction.setIsolationLevel(rows[0]?.state === 1 ? 'snapshot' : 'serializable')
 }
 
-/** Unlike `openDatabase`, creates and migrates nothing. */
+/** Unlike `openDatabase`, this doesn't create or migrate anything. */
 async function openAsItIs(settings: DatabaseSettings): Promise<Database> {
   const { kind, name } = settings.database
   if (kind === 'embedded') {
@@ -101,7 +101,7 @@ function nothingThere(what: string): PlatformError {
   )
 }
 
-/** Yields a table's rows in the order of its key, one page at a time. */
+/** Yields a table's rows in pages, ordered by primary key. */
 export async function* readRows(db: Database, name: string, { key, bytes }: BackupTable): AsyncGenerator<Row[]> {
   const size = bytes === undefined ? PAGE : PAGE_OF_BYTES
   const any = anyTables(db)
@@ -119,9 +119,9 @@ export async function* readRows(db: Database, name: string, { key, bytes }: Back
 }
 
 /**
- * Selects the rows after a position. SQLite and PostgreSQL use an index for row comparisons. This matters because
- * telemetry tables can have millions of rows. The other databases don't support row comparisons, or would scan all rows
- * before the position.
+ * Returns a condition for the rows after a key. SQLite and PostgreSQL use an index for row comparisons, which matters
+ * because telemetry tables can have millions of rows. The other databases don't support row comparisons, or would scan
+ * all earlier rows.
  */
 function comesAfter(
   eb: ExpressionBuilder<AnyTables, string>,

@@ -25,7 +25,7 @@ function isEmptyFolder(path: string): boolean {
   return statSync(path).isDirectory() && readdirSync(path).length === 0
 }
 
-/** A prepared change to PLATFORM_HOME. It renames files within one disk: either all of them or none. */
+/** A prepared change to PLATFORM_HOME. It renames files on the same disk: either all of them or none. */
 export type Replacement = {
   /**
    * If a rename fails, undoes the previous ones. After success, no host can start until `finish` or `undo` is called.

@@ -34,7 +34,7 @@ export type RestoreOptions = {
   readonly file: string
   /** Replaces existing data: files are moved to a folder beside them, and rows in a server database are deleted. */
   readonly replace: boolean
-  /** Continue even if other connections to the database on the server exist. */
+  /** Whether to continue even if there are other connections to the server's database. */
   readonly force: boolean
   /** Called twice for each part: when it is checked, and when it is written. */
   readonly onPart?: (doing: 'checking' | 'writing', name: string) => void
@@ -48,8 +48,8 @@ export type RestoreReport = {
 }
 
 /**
- * Restores a platform into the kind of database that the settings select. The whole backup is checked before anything
- * is changed, and a failed restore leaves the existing data in place.
+ * Restores a platform to the database that the settings select, which can be of any kind. The whole backup is checked
+ * before anything is changed. If the restore fails, the existing data stays in place.
  * @throws ERR_BACKUP_INVALID, ERR_DATABASE_VERSION, ERR_PLATFORM_KEY, ERR_PLATFORM_IN_USE, ERR_RESTORE_NOT_EMPTY,
  * ERR_DATABASE_UNREACHABLE
  */
@@ -167,8 +167,8 @@ function removeLeftovers(home: string): void {
 }
 
 /**
- * Requires free space for twice the size of the backup's parts. Base64 and JSON make rows longer than they are in the
- * database, but the database's transaction log may contain the rows a second time.
+ * Requires free space for twice the size of the backup's parts. In the backup, base64 and JSON make rows longer than in
+ * the database. But the database's transaction log may contain each row a second time.
  */
 function checkSpace(home: string, { parts }: BackupManifest): void {
   const { bavail, bsize } = statfsSync(home)
@@ -193,7 +193,7 @@ async function restoreChecked(restoring: Restoring, writesKey: boolean): Promise
   if (isRestoreUnfinished(home) && !replace)
     throw notEmpty(saved, `${home} contains the files of an interrupted restore`)
   const staged = mkdtempSync(join(home, STAGED))
-  // The secret file belongs to the replaced platform, so it is moved away too.
+  // The secret file belongs to the platform that is replaced, so it is moved away too.
   const names = [...giveWay, saved.secretFile]
   const replaced = join(home, `replaced-${now().toISOString().replace(/[:.]/g, '-')}`)
   const replacement = prepareReplacement(home, staged, names, replaced)
@@ -230,7 +230,7 @@ function notEmpty({ name, mayReplace }: Saved, what: string): PlatformError {
   )
 }
 
-/** Writes all parts except tables to a folder that is then moved into PLATFORM_HOME. */
+/** Writes all parts except tables to a temporary folder. Its content is moved into PLATFORM_HOME later. */
 async function writeFiles(
   { archive: { manifest, read }, saved, onPart = () => {} }: Restoring,
   staged: string,
@@ -277,7 +277,8 @@ async function writeOnServer(kind: ServerKindName, restoring: Restoring, replace
       for (const one of tables) drops.unshift(await makeTables(db, one, one.version, title))
       await db.transaction().execute(async (transaction) => {
         await writeTables(transaction, restoring)
-        // Do this last, so that files and rows change together, and a failed commit undoes both.
+        // The files are replaced last in the transaction. If the commit fails, the files are moved back and the rows
+        // are rolled back.
         replacement.apply()
       })
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { Row } from './read-tables.ts'
 import type { BackupTable } from './tables.ts'
 
-/** Maximum bytes of a line. Each line is one row; the longest rows contain a bundle in base64. */
+/** Maximum length of a line, in bytes. Each line contains one row. The longest rows contain a bundle in base64. */
 const LONGEST_LINE = 384 * 1024 ** 2
 
 /** @returns the row as one line of JSON, with binary data in base64 */
@@ -17,7 +17,7 @@ function lineOf(row: Row, { bytes = [] }: BackupTable): string {
 /** Lines are joined until a chunk has this many characters. */
 const PIECE = 64 * 1024
 
-/** Yields the rows as lines, joined into larger chunks because each chunk is compressed separately. */
+/** Yields the rows as lines. Lines are joined into larger chunks, because each chunk is compressed separately. */
 export function* piecesOf(rows: readonly Row[], table: BackupTable): Generator<Buffer> {
   let text = ''
   for (const row of rows) {

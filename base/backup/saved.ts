@@ -12,7 +12,7 @@ export type SavedTables = {
   /** All tables, each after the tables that it references. Names are unique across all groups. */
   readonly tables: Readonly<Record<string, BackupTable>>
   /**
-   * With the embedded database, the name of a separate database file. Otherwise the tables are in the configured
+   * With the embedded database, the tables are in a separate file with this name. Otherwise they are in the configured
    * database.
    */
   readonly ownFile?: string
@@ -25,7 +25,7 @@ export type SavedTables = {
     /** Rebuilds the rows. If absent, the host creates them when it needs them. */
     readonly make?: (db: Database) => Promise<void>
   }
-  /** Called after the tables were restored, with their schema version. */
+  /** Called with the tables' schema version after they were restored. */
   readonly restored?: (db: Database, version: string) => Promise<void>
 }
 
@@ -39,7 +39,10 @@ export type Saved = {
   readonly tables: readonly [SavedTables, ...SavedTables[]]
   /** Folders of PLATFORM_HOME. */
   readonly folders: readonly ('databases' | 'plugins')[]
-  /** A file in PLATFORM_HOME with a secret of the replaced platform; a restore moves it away too. */
+  /**
+   * A file in PLATFORM_HOME that contains a secret. A restore moves it away, because the secret belongs to the replaced
+   * platform.
+   */
   readonly secretFile: string
   /** Whether a restore may replace existing data. */
   readonly mayReplace: boolean
@@ -63,7 +66,7 @@ export const PLATFORM: Saved = {
   mayReplace: true,
 }
 
-/** The tables that exist in a schema version, in order. */
+/** Returns the tables that exist in a schema version, in order. */
 export function tablesAt(
   { migrations, tables }: SavedTables,
   version: string,
@@ -73,7 +76,7 @@ export function tablesAt(
   return Object.entries(tables).filter(([, { since }]) => versions.indexOf(since) <= last)
 }
 
-/** The derived tables that exist in a schema version. */
+/** Returns the derived tables that exist in a schema version. */
 export function derivedAt({ migrations, derived }: SavedTables, version: string): readonly string[] {
   const versions = Object.keys(migrations.versions)
   return Object.entries(derived?.tables ?? {}).flatMap(([name, since]) =>

@@ -1,15 +1,15 @@
 import type { Tables } from '../database/tables.ts'
 import { JOBS } from './pause-jobs.ts'
 
-/** How a table is written to and read from a backup. */
+/** Describes how a table is backed up and restored. */
 export type BackupTable = {
   /** The primary key's columns. Rows are read in the order of this key. */
   readonly key: readonly string[]
   /** The schema version that created the table. */
   readonly since: string
   /**
-   * Binary columns, stored as base64 in a backup. These tables are read a few rows at a time, since a row can be tens
-   * of megabytes.
+   * Binary columns, stored as base64 in a backup. Tables with such columns are read a few rows at a time, because a row
+   * can be tens of megabytes long.
    */
   readonly bytes?: readonly string[]
   /** Whether the primary key is auto-incremented. */
@@ -23,7 +23,7 @@ const FACTORS = '010-second-factors'
 const SELF_SERVICE = '011-self-service'
 const DRAFTS = '022-drafts'
 
-/** All tables that the platform's migrations create, including those that only the host uses; see `SavedTables`. */
+/** All tables that the platform's migrations create, including tables that only the host uses. See `SavedTables`. */
 export const BACKUP_TABLES = {
   platform: { key: ['key'], since: FIRST },
   solutions: { key: ['name'], since: FIRST },

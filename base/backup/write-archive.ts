@@ -7,15 +7,17 @@ import { ZipFile } from 'yazl'
 import { PlatformError } from '../../runtime/errors.ts'
 import { type BackupManifest, type BackupPart, MANIFEST } from './manifest.ts'
 
-/** Writes a backup part by part. Only a piece of a part is in memory at a time. */
+/** Writes a backup, one part at a time. Parts are streamed, so they are never completely in memory. */
 export type ArchiveWriter = {
-  /** Resolves when the part is written. `rows` is called at the end of the part and returns its number of rows. */
+  /**
+   * Resolves when the part is written. `rows` is called at the end of the part, and returns the number of rows in it.
+   */
   add(name: string, content: AsyncIterable<Uint8Array>, rows?: () => number): Promise<BackupPart>
   parts(): Readonly<Record<string, BackupPart>>
 }
 
 /**
- * Writes a new file with mode 0600, since it contains secrets. If `fill` fails, the file is removed.
+ * Writes a new file with mode 0600, because it contains secrets. If `fill` fails, the file is deleted.
  * @param fill adds the parts and returns the manifest's other properties
  * @throws ERR_BACKUP_FAILED if the file already exists or cannot be written
  */
@@ -30,7 +32,8 @@ export async function writeArchive(
   const zip = new ZipFile()
   try {
     const written = pipeline(zip.outputStream, handle.createWriteStream({ flush: true }))
-    // Only the output stream reports that the disk is full. A caller that is waiting for a part must get that error.
+    // Only the output stream reports that the disk is full. That error must also reach a caller that is waiting for a
+    // part.
     const failed = new Promise<never>((_resolve, reject) => {
       zip.on('error', reject)
       written.catch(reject)
@@ -67,7 +70,7 @@ export async function writeArchive(
   }
 }
 
-/** Messages by error code, shown instead of the operating system's messages. */
+/** Messages by error code. They replace the operating system's messages. */
 const WHY_NOT_MADE: Readonly<Record<string, string>> = {
   EEXIST: 'the file already exists. Choose another name',
   ENOENT: 'its folder does not exist. Create the folder or choose another one',
@@ -75,7 +78,7 @@ const WHY_NOT_MADE: Readonly<Record<string, string>> = {
   EROFS: 'its folder is on a read-only file system. Choose another folder, such as PLATFORM_HOME',
 }
 
-/** Bundles are compressed already. A low level is enough for the rest and saves CPU time for the host. */
+/** A low compression level saves CPU time for the host. It is enough, because bundles are already compressed. */
 const OPTIONS = { mode: 0o100600, compress: true, compressionLevel: 3 } as const
 
 async function addPart(

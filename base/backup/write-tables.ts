@@ -10,7 +10,7 @@ import type { Row } from './read-tables.ts'
 import { derivedAt, type SavedTables, tablesAt } from './saved.ts'
 import type { BackupTable } from './tables.ts'
 
-/** Values per INSERT: SQL Server accepts at most 2,100 parameters per statement. */
+/** Maximum number of values per INSERT. SQL Server accepts at most 2,100 parameters per statement. */
 const MOST_VALUES = 2000
 /** Maximum characters per INSERT. A row with binary data has its own INSERT. */
 const MOST_CHARACTERS = 1024 * 1024
@@ -29,7 +29,7 @@ export async function isEmptyDatabase(db: Database, all: readonly SavedTables[])
 }
 
 /**
- * Creates the tables at a schema version, or migrates older tables to it.
+ * Creates the tables in a schema version, or migrates older tables to that version.
  * @returns a function that drops the tables if this call created them
  * @throws ERR_DATABASE_VERSION if the tables are newer than that version
  * @throws ERR_RESTORE_NOT_EMPTY if other software created tables with the same names; they must not be dropped
@@ -85,7 +85,7 @@ async function dropTables(db: Database, saved: SavedTables): Promise<void> {
     await db.schema.dropTable(name).ifExists().execute()
 }
 
-/** Deletes all rows. Call it in the transaction that writes the new ones. */
+/** Deletes all rows. Call this in the transaction that writes the new rows. */
 export async function emptyTables(db: Database, saved: SavedTables, version: string): Promise<void> {
   const names = [...tablesAt(saved, version).map(([name]) => name), ...derivedAt(saved, version)]
   for (const name of names.toReversed()) await anyTables(db).deleteFrom(name).execute()
@@ -139,8 +139,8 @@ export async function columnsOf(db: Database): Promise<ReadonlyMap<string, Reado
 }
 
 /**
- * Returns the number of other connections to the database, mostly from running hosts. Hosts without an open connection
- * are not counted.
+ * Returns the number of other connections to the database. Most are from running hosts. A host without an open
+ * connection is not detected.
  */
 export async function otherConnections(db: Database): Promise<number> {
   const queries = {

@@ -17,12 +17,12 @@ export function versionKey(name: string, sha256: string): string {
   return `${name}@${sha256}`
 }
 
-/** Returns the solution's name from a key that `versionKey` returned. */
+/** Returns the name of the solution that a key from `versionKey` belongs to. */
 export function solutionOfKey(key: string): string {
   return key.slice(0, key.lastIndexOf('@'))
 }
 
-/** @param sha256 of the bundle that `prepared` was built from */
+/** @param sha256 the SHA-256 of the bundle that `prepared` was built from */
 export function activeSolution(
   sha256: string,
   prepared: PreparedSolution,

@@ -5,18 +5,18 @@ import type { Supervisor } from '../../runtime/supervisor.ts'
 
 /**
  * Queues work on a bundle. Runs the work once a slot is free and there is enough memory for the unpacked files.
- * @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY after too long a wait, and the errors of `work`
+ * @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY if the work waited too long, and the errors of `work`
  */
 export type BundleTurns = <T>(packed: Pick<Uint8Array, 'length'>, work: () => Promise<T>) => Promise<T>
 
 /**
- * Maximum number of bundles processed concurrently. Each keeps its unpacked files in this process (`BUNDLE_UNPACKED`);
- * others are queued.
+ * Maximum number of bundles that are processed in parallel. Each one's unpacked files are in this process's memory
+ * (`BUNDLE_UNPACKED`). Further bundles are queued.
  */
 const AT_ONCE = 2
 /** Maximum time in the queue, in ms: enough for several of the longest checks. */
 const PATIENCE = 60_000
-/** Typical ratio of unpacked to packed size. If a bundle is larger when unpacked, memory checks stop it. */
+/** Typical ratio of unpacked to packed size. If the ratio of a bundle is higher, memory checks stop it. */
 export const UNPACKED = 4
 
 /** @param what the error message's word for the queued bundles */

@@ -13,7 +13,7 @@ import { jobsOf } from './job-table.ts'
 import { type PreparedSolution, permissionsOf, prepareSolution, unitsOf } from './prepared-solution.ts'
 import type { SandboxSolutionMaker } from './sandbox-solution.ts'
 
-/** The result of a check in a sandbox process; `prepared` is null if there are errors. */
+/** The result of a check in a sandbox process. `prepared` is null if there are errors. */
 export type CheckedBundle = {
   readonly prepared: PreparedSolution | null
   readonly faults: readonly Fault[]
@@ -37,7 +37,7 @@ export function createBundleCheck({
   return async (bundle) => {
     const probes = probesOf(bundle)
     let read: Awaited<ReturnType<typeof readCheckedForms>> = { forms: [], fault: null }
-    // Read the forms first, because main's scripts may use them while they load.
+    // The forms are read first, because main's scripts may use them while they load.
     const prepare = async (checked: CheckedFiles) => {
       read = await readCheckedForms(bundle, checked)
       const prepared = prepareSolution(bundle, checked, { template: null, forms: read.forms, entries: {} })
@@ -76,8 +76,8 @@ function probesOf(bundle: Bundle): readonly Probe[] {
   const functions = [...new Set([...endpointsOf(bundle), ...jobsOf(bundle)].map((one) => one.declaration.function))]
   if (functions.length > 0) probes.push({ unit: 'main', entries: functions, isForRequests: true })
   if (bundle.manifest.authenticator !== 'OAUTH_AUTHENTICATOR') return probes
-  // `getOAuthConfig` runs main's scripts without their modules. Scripts that need the modules fail to load, so main is
-  // probed like this only if the authenticator does not declare the function.
+  // `getOAuthConfig` runs main's scripts without their modules. Scripts that need the modules fail to load. Main is
+  // therefore checked for the function only if the authenticator doesn't declare it.
   const isNeeded: Probe['isNeeded'] = (found) => found.get('authenticator')?.includes('getOAuthConfig') !== true
   return [...probes, { unit: 'configuration', entries: ENTRIES, isNeeded }]
 }
@@ -116,7 +116,7 @@ function missingFunctions(bundle: Bundle, found: readonly string[]): Fault[] {
     })
 }
 
-/** Omits the functions of endpoints, because a manifest chooses their names. */
+/** Omits the functions of endpoints, because the manifest chooses their names. */
 function entriesOf(found: ReadonlyMap<Unit, readonly string[]>): PreparedSolution['entries'] {
   const known: readonly string[] = MAIN_ENTRIES
   return Object.fromEntries(

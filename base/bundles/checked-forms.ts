@@ -22,7 +22,7 @@ export async function readCheckedForms(
 ): Promise<{ readonly forms: readonly FormDefinition[]; readonly fault: Fault | null }> {
   const forms: FormDefinition[] = []
   for (const [index, { file, source }] of bundle.forms.entries()) {
-    // Let the host's other work run between files.
+    // Lets the host's other work run between files.
     await setImmediate()
     const form = readForm(checked.forms[index], source.length + MOST_ADDED)
     if (form === null) {

@@ -41,13 +41,13 @@ export type ComparedVersion = {
 }
 
 const MOST_FILES = 500
-/** Maximum size of a text that is compared by line, in bytes. */
+/** Maximum size in bytes of a text file that is compared line by line. */
 const LARGEST_TEXT = 512 * 1024
-/** Maximum lines returned per comparison, over all files. */
+/** Maximum number of lines that one comparison returns, in all files together. */
 const MOST_LINES = 5000
 /** Maximum characters per line; longer lines are truncated. */
 const LINE_WIDTH = 500
-/** Maximum number of differing lines: comparison time grows with its square. */
+/** Maximum number of differing lines. The time for a comparison grows with the square of this number. */
 const MOST_EDITS = 2000
 /** Maximum time in ms that a comparison may block the host, for one text and in total. */
 const TIMES: ComparingTimes = { one: 100, all: 1000 }
@@ -138,7 +138,7 @@ function compareTexts(from: Uint8Array, to: Uint8Array, left: Left): Hunk[] | nu
   )
 }
 
-/** Keeps only whole hunks, as many as fit. */
+/** Returns as many whole hunks as fit. */
 function take(hunks: readonly Hunk[], left: Left): Hunk[] {
   const listed: Hunk[] = []
   for (const hunk of hunks) {

@@ -15,7 +15,10 @@ export type Endpoint = {
 
 export type MatchedEndpoint = { readonly endpoint: Endpoint; readonly params: Readonly<Record<string, string>> }
 
-/** The endpoints of the solution and its modules, sorted by path. Main takes precedence, then later modules. */
+/**
+ * Returns the endpoints of the solution and its modules, sorted by path. Main takes precedence over modules, and later
+ * modules over earlier ones.
+ */
 export function endpointsOf(solution: Pick<PreparedSolution, 'manifest' | 'modules'>): readonly Endpoint[] {
   const byShape = new Map<string, Endpoint>()
   for (const { module, manifest } of clientManifests(solution)) {
@@ -29,8 +32,8 @@ export function endpointsOf(solution: Pick<PreparedSolution, 'manifest' | 'modul
 }
 
 /**
- * Finds the endpoints for a path, by method. At each segment, a literal takes precedence over a parameter.
- * @param segments decoded
+ * Finds the endpoints for a path, by method. In each segment, a literal takes precedence over a parameter.
+ * @param segments the decoded segments of the path
  */
 export function matchEndpoints(
   endpoints: readonly Endpoint[],
@@ -85,7 +88,7 @@ function paramsOf(endpoint: Endpoint, segments: readonly string[]): Readonly<Rec
   return params
 }
 
-/** Whether a segment is a parameter: literals can't contain a brace. */
+/** Whether a segment is a parameter. Literal segments can't contain a brace. */
 function isParameter(segment: string): boolean {
   return segment.startsWith('{')
 }

@@ -4,10 +4,10 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { adviceFor } from './advice.ts'
 
-/** An error or warning with its source line and how to fix it, for readers who do not have the files. */
+/** An error or warning, with its source line and advice on how to fix it. Readers don't need the files. */
 export type Explained<Finding> = Finding & { readonly source: string | null; readonly advice: string | null }
 
-/** Source lines are truncated to this number of characters. */
+/** Maximum length of a source line, in characters. Longer ones are truncated. */
 const LINE_WIDTH = 300
 
 /**
@@ -26,7 +26,7 @@ export function explainFindings<Finding extends Fault | Warning>(
   })
 }
 
-/** Explains the result of an upload: the warnings if it was accepted, or the errors and warnings if it was rejected. */
+/** Explains the result of an upload. If it was accepted, explains its warnings; otherwise its errors and warnings. */
 export async function explainUpload<T extends { readonly warnings: readonly Warning[] }>(
   packed: Uint8Array,
   limits: Limits,
@@ -76,7 +76,7 @@ function splitLines(content: Uint8Array | undefined): readonly string[] {
 }
 
 /**
- * Matches a secret written in the manifest (which causes a warning), so that it can be removed from every response.
- * References to the secret store do not match.
+ * Matches secrets in the manifest, so that they can be removed from every response. A manifest should contain only
+ * references to the secret store, which don't match; a secret in it causes a warning.
  */
 const WRITTEN_SECRET = /("apiSecret"\s*:\s*)"(?!%%[A-Za-z0-9_]+%%")(?:[^"\\]|\\.)*"/g

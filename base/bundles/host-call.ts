@@ -17,29 +17,29 @@ export type Effects = {
   tenant: Tenant | null
   locale: string | null
   showUrl: string | null
-  /** The window in which a client's page opens the URL; null or absent for the current window. */
+  /** The browser window in which to open the URL; null or absent for the current window. */
   showUrlTarget?: string | null
   form: string | null
-  /** The form to show once the user agrees to discard the current form's unsaved input. */
+  /** The form to show after the user agrees to discard the unsaved input in the current form. */
   leaving?: string
   /** The page that `application.closeSolution` opens. If absent, the client stays open. */
   close?: SolutionPage
   /** Updates for the forms that the client shows, in order. */
   formUpdates?: readonly FormUpdate[]
-  /** The built-in events that have listeners in the client; absent if they are unchanged. */
+  /** The built-in events for which the client has listeners; absent if there was no change. */
   listening?: readonly string[]
   /** Timers set with `application.executeLater`, by ids that the binding assigns. */
   later?: readonly { readonly id: number; readonly milliseconds: number }[]
   cancelLater?: readonly number[]
   /** Whether the script required a second step for this login. */
   needsSecondFactor?: boolean
-  /** The uid of the user whose password `security.authenticate` or `checkPassword` found correct in this call. */
+  /** The uid of the user whose password `security.authenticate` or `checkPassword` has verified in this call. */
   authenticatedUid?: string
   /** The confirmation that the script requires before it handles the button press. */
   confirm?: Question
-  /** Keys that scripts looked up and that no table contains. */
+  /** Keys that scripts looked up, but that no message table contains. */
   missingKeys?: readonly string[]
-  /** Runs of jobs to add, in order. */
+  /** Job runs to add, in order. */
   queued?: readonly QueuedRun[]
   logout: SolutionPage | null
   /**
@@ -51,10 +51,10 @@ export type Effects = {
   messagesChanged?: true
 }
 
-/** A call with data that only the host uses; plugins see only its `Call` part. */
+/** A call with data that only the host uses. Plugins see only the part that `Call` describes. */
 export type HostCall = Call & {
   readonly user: SignedInUser | null
-  /** The tenant of a job's run, because a run has no user. Absent in other calls. */
+  /** For a job's run: the tenant, because a run has no user. Absent in other calls. */
   readonly tenant?: Tenant | null
   /** The source of the user's account, and the account's id there; null if no user is signed in. */
   readonly account: { readonly source: AccountSourceName; readonly uid: string } | null
@@ -81,7 +81,7 @@ export function noEffects(): Effects {
   return { login: null, tenant: null, locale: null, showUrl: null, form: null, logout: null, messages: new Map() }
 }
 
-/** This cast is safe, because every call that plugins get was created by `createHostCall`. */
+/** This cast is safe, because `createHostCall` created every call that plugins receive. */
 export function hostCall(call: Call): HostCall {
   return call as HostCall
 }

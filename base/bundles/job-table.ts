@@ -8,7 +8,10 @@ export type Job = {
   readonly declaration: JobDeclaration
 }
 
-/** The jobs of the solution and its modules, sorted by name. Main takes precedence, then later modules. */
+/**
+ * Returns the jobs of the solution and its modules, sorted by name. Main takes precedence over modules, and later
+ * modules over earlier ones.
+ */
 export function jobsOf(solution: Pick<PreparedSolution, 'manifest' | 'modules'>): readonly Job[] {
   const byName = new Map<string, Job>()
   for (const { module, manifest } of clientManifests(solution)) {

@@ -29,7 +29,7 @@ export type LoginPage = {
   readonly notice?: { readonly key: string; readonly values?: readonly (string | number)[] }
 }
 
-/** A login page designed in the control center, with placeholders to fill in. */
+/** The template of a login page that was designed in the control center. */
 export type DesignedPage = {
   readonly template: CompiledTemplate
   /** The page's texts by locale. They override the solution's texts. */
@@ -50,12 +50,12 @@ export type LoginLook = Pick<ActiveSolution, 'template' | 'texts' | 'title'> & {
   readonly firstTexts?: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 
-/** The available locales: those in its own tables and the platform's languages. */
+/** Returns the available locales: those of the solution's message tables and the platform's languages. */
 export function localesOf({ texts, firstTexts = {} }: Pick<LoginLook, 'texts' | 'firstTexts'>): readonly string[] {
   return availableLocales({ ...texts, ...firstTexts })
 }
 
-/** The values of a login page that are specific to one response. */
+/** The values of a login page that belong to a single response. */
 export type LoginPageAnswer = {
   readonly nonce: string
   readonly formToken: string
@@ -64,7 +64,7 @@ export type LoginPageAnswer = {
   readonly script?: string
   /** Whether users can request a link to choose a new password. */
   readonly forgotten?: boolean
-  /** Options for passkeys as JSON; null: none are offered. */
+  /** The options for passkeys, as JSON; null if passkeys are not offered. */
   readonly passkey?: string | null
 }
 
@@ -97,8 +97,9 @@ export function renderLoginPage(
 }
 
 /**
- * Returns a script that adds the error to the page's title and focuses the first field. Screen readers announce a new
- * page's title first. A script does this because templates have no placeholder for either.
+ * Returns a script that adds the error to the page's title and focuses the first field. The error is in the title
+ * because screen readers announce a new page's title first. Templates have no placeholders for either, so a script does
+ * this.
  */
 function sayRefused(text: string | null): string {
   const said = JSON.stringify(text ?? '').replace(
@@ -116,8 +117,8 @@ addEventListener('DOMContentLoaded', () => {
 let standard: CompiledTemplate | null = null
 
 /**
- * Compiles the default page when it is first shown, because that takes longer than loading most modules. The default
- * page must pass the same checks as a customer's.
+ * Compiles the default page when it is first shown, because compiling it takes longer than loading most modules. It
+ * must pass the same checks as a customer's page.
  */
 function defaultTemplate(): CompiledTemplate {
   if (standard !== null) return standard

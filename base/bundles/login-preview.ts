@@ -6,23 +6,23 @@ export type LoginPreview = {
   /** One of `loginPageLocales`; other locales fall back to their language, or to English. */
   readonly locale: string
   readonly state: LoginStateName
-  /** The prefilled username, as after a failed sign-in. If absent, the field is empty. */
+  /** The username in the field, as after a failed sign-in. If absent, the field is empty. */
   readonly username?: string
-  /** Used in place of the return value of `onSolutionOpen`, for `%%name%%`. */
+  /** Values for `%%name%%` in the template. The preview uses them instead of calling `onSolutionOpen`. */
   readonly values?: Readonly<Record<string, unknown>>
 }
 
 /** Shown in place of a correlation id, since previews are not logged. */
 const REFERENCE = 'PREVIEW'
-/** Sample retry time in seconds for a page that reports a busy host. */
+/** An example of a retry time, in seconds, for a page that reports a busy host. */
 const BUSY_FOR = 5
 
 /**
- * Renders the login page of the active version as its users see it, in a given state: the solution's template, or else
- * the platform's page. It cannot be used to sign in: its hidden token is empty, no cookie is set, and the script that
- * posts a login token is left out. It runs the template's scripts, so callers must sandbox it without `allow-forms` and
- * `allow-same-origin`, and allow `nonce` for scripts and styles. Its `media/…` links are relative to the preview's
- * URL.
+ * Renders the active version's login page as users see it in a given state. Uses the solution's template, or else the
+ * platform's page. The preview can't be used to sign in: its hidden token is empty, no cookie is set, and the script
+ * that posts a login token is left out. The preview runs the template's scripts. Callers must therefore sandbox it
+ * without `allow-forms` and `allow-same-origin`, and allow `nonce` for scripts and styles. Its `media/…` links are
+ * relative to the preview's URL.
  */
 export function renderLoginPreview(
   look: LoginLook,
@@ -42,7 +42,7 @@ export function renderLoginPreview(
   return { html: renderLoginPage(look, page, { nonce, formToken: '', correlationId: REFERENCE }), nonce }
 }
 
-/** The locales available for a solution's login page: those in its own tables and the platform's languages. */
+/** Returns the locales of a solution's login page: those of its message tables and the platform's languages. */
 export function loginPageLocales(look: Pick<LoginLook, 'texts' | 'firstTexts'>): readonly string[] {
   return localesOf(look)
 }

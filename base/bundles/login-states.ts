@@ -13,7 +13,7 @@ type LoginState = Pick<LoginPage, 'status' | 'failed'> & { readonly notice?: { r
  * - `expired`: the hidden token was missing or wrong.
  * - `cloudAway`, `cloudRefused`, `verify`: for PLATFORM_CLOUD; the control center is unreachable, does not know the
  *   request, or requires a confirmed email address first.
- * - `directoryAway`: for DEFAULT; the directory that has the user's password is unreachable.
+ * - `directoryAway`: for DEFAULT; the directory that manages the user's password is unreachable.
  */
 export const LOGIN_STATES = {
   first: { status: 200, failed: false },

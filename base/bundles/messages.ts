@@ -3,7 +3,7 @@ import { PLATFORM_LOCALES, PLATFORM_TEXTS } from '../web/texts.ts'
 
 type SolutionTexts = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-/** Texts that solutions can use and override: those for end users' pages, not those for the admin pages. */
+/** The platform's texts that solutions can use and override: the texts of end users' pages, not of the admin pages. */
 const TEXTS = new Map(
   [...PLATFORM_TEXTS.all].map(([locale, table]) => [
     locale,
@@ -40,13 +40,13 @@ export function createMessages(
     null
 }
 
-/** Looks up a key in the same order, but only in the given tables. */
+/** Looks up a key in the given tables, in the same order: the locale, then its language, then the fallback. */
 export function textOfTables(texts: SolutionTexts, locale: string, key: string): string | undefined {
   const language = locale.split('-', 1)[0] ?? locale
   return own(texts[locale], key) ?? own(texts[language], key) ?? own(texts.default, key)
 }
 
-/** Returns the same texts as tables for the binding `i18n`, which looks up keys in the same order. */
+/** Returns these texts as message tables for the binding `i18n`. The binding looks up keys in the same order. */
 export function messageTables(texts: SolutionTexts): Tables {
   return { ...texts, ...PLATFORM_TABLES }
 }
@@ -56,7 +56,7 @@ export function messageTables(texts: SolutionTexts): Tables {
  */
 export function availableLocales(texts: SolutionTexts): readonly string[] {
   const own = Object.keys(texts).filter((locale) => locale !== 'default')
-  // This locale is first in the list, because it is the fallback, as for the platform's own texts.
+  // This locale comes first, because it is the fallback.
   const fallback: string = PLATFORM_LOCALES[0]
   return [...new Set([fallback, ...own, ...PLATFORM_LOCALES])]
 }

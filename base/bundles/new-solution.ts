@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 /** The files of a new solution, in which {{name}}, {{title}} and {{authenticator}} are replaced. */
 const NEW_SOLUTION = fileURLToPath(new URL('./new-solution', import.meta.url))
 
-/** The contents of a new solution's files, by path. */
+/** Returns the contents of a new solution's files, by path. */
 export function newSolution(name: string, authenticator: 'NONE' | 'DEFAULT' = 'NONE'): Map<string, string> {
   const title = name.charAt(0).toUpperCase() + name.slice(1).replaceAll('-', ' ')
   const values = Object.entries({ name, title, authenticator })

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import yazl from 'yazl'
 
-/** Packs a solution's folder as a bundle. The same files produce the same bytes, and so the same SHA-256. */
+/** Packs a solution's folder as a bundle. The same files always produce the same bytes, and so the same SHA-256. */
 export function packFolder(folder: string): Promise<Buffer> {
   return packFiles(filesBelow(folder).map((name) => [name, readFileSync(join(folder, name))]))
 }

@@ -9,8 +9,7 @@ export function pluginsForChecks(limits: Limits): readonly Plugin[] {
   return builtInPlugins('none', limits, { database: NO_DATABASE, http: NO_HTTP })
 }
 
-// The bindings must exist, as on a host. It doesn't matter that their calls always fail, because a script can't await a
-// response while it loads.
+// The bindings must exist, as on a host. Their calls may fail, because a script can't await a response while it loads.
 const NO_DATABASE: DatabasePorts = { query: () => refuse('databases') }
 const NO_HTTP: HttpPorts = { granted: async () => [], send: () => refuse('other servers'), onRefused: () => {} }
 

@@ -25,7 +25,8 @@ import type { SandboxSolutionMaker } from './sandbox-solution.ts'
 import { readTrusted } from './trusted.ts'
 
 /**
- * Services that only a host with a database and a network provides. Plugins that need an absent service are left out.
+ * Services that only a host with a database and network access provides. Plugins that need an absent service are left
+ * out.
  */
 export type PluginNeeds = {
   readonly database?: DatabasePorts
@@ -175,7 +176,7 @@ const PluginShape = z.object({
   requests: z.record(z.string(), z.object({ check: z.function(), answer: z.function() })).optional(),
 })
 
-/** Passed to plugins from outside the source tree, because they can't import these functions. */
+/** Passed to plugins that operators install, because they can't import these functions. */
 export type PluginApi = {
   readonly command: typeof command
   readonly request: typeof request
@@ -209,7 +210,7 @@ export async function operatorPlugins(home: string, taken: readonly string[]): P
   return plugins
 }
 
-/** The guest parts and settings that sandbox processes load. @throws ERR_PLUGIN_INVALID */
+/** Returns the guest parts and settings that sandbox processes load. @throws ERR_PLUGIN_INVALID */
 export function usableTrusted(
   plugins: readonly Plugin[],
   makeSandboxSolution: SandboxSolutionMaker,

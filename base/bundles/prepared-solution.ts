@@ -15,9 +15,9 @@ import type {
 import type { CompiledTemplate } from '../../runtime/template/compiled-template.ts'
 
 /**
- * A solution version as it is stored and run. It is the result of checking the bundle in a sandbox process during the
- * upload. Types are stripped from scripts, texts are merged, the login page is compiled, and forms have all defaults.
- * If you change its shape, also change stored-solution.ts.
+ * A solution version as it is stored and run. A sandbox process creates it while it checks the uploaded bundle. Types
+ * are stripped from scripts, texts are merged, the login page is compiled, and forms contain all defaults. If you
+ * change its shape, also change stored-solution.ts.
  */
 export type PreparedSolution = {
   readonly manifest: Manifest
@@ -46,12 +46,12 @@ export type PreparedForm = {
 }
 
 /**
- * `functions`: top-level functions that handlers can name. `bound`: the functions in which `this` is the form, even in
- * a plain call.
+ * - `functions`: top-level functions that handlers can name.
+ * - `bound`: the functions in which `this` is the form, even if they are called as plain functions.
  */
 export type PreparedFormScript = PreparedScript & Pick<SandboxFormScript, 'form' | 'functions' | 'bound'>
 
-/** Used if a form definition is unknown. */
+/** The value for an unknown form. */
 export const EMPTY_FORM: FormDefinition = { layout: [] }
 
 /** Results from a sandbox process, validated again because that process ran untrusted files. */
@@ -110,7 +110,7 @@ function isIdentifier(name: string): boolean {
   return Identifier.safeParse(name).success
 }
 
-/** The tables are ordered modules first and main last, so main overrides equal keys. */
+/** Main's table comes last, so its texts override the modules' texts with the same key. */
 function mergeTexts(bundle: Bundle, checked: CheckedFiles): PreparedSolution['texts'] {
   const merged = new Map<string, Map<string, string>>()
   bundle.i18n.forEach(({ locale }, index) => {
@@ -182,7 +182,7 @@ export function formScriptsOf(
 }
 
 /**
- * Returns the permissions that scripts can grant: those listed by main and its modules. null if none are listed, which
+ * Returns the permissions that scripts can grant: those that main and its modules list. Null if they list none, which
  * allows any name.
  */
 export function permissionsOf(solution: Pick<PreparedSolution, 'manifest' | 'modules'>): readonly string[] | null {

@@ -21,9 +21,9 @@ const REHEARSAL = `function onSolutionOpen(arg, queryParams) {
 }`
 
 /**
- * The data that every sandbox process loads before it gets a solution. The sources belong to the platform and the
- * operator, so the host may strip their types.
- * @throws SyntaxError for a guest part with invalid TypeScript, and any error that a plugin's `settings` throws
+ * Returns the data that every sandbox process loads before it receives a solution. The platform and the operator wrote
+ * the sources, so the host itself may strip their types.
+ * @throws SyntaxError if the TypeScript of a guest part is invalid; any error that a plugin's `settings` throws
  */
 export function readTrusted(
   plugins: readonly Plugin[],
@@ -89,7 +89,7 @@ function createRehearsal(plugins: readonly Plugin[], makeSandboxSolution: Sandbo
   const entry = 'onSolutionOpen'
   return { solution: loadable.solution(), call: { unit: 'main', entry, args, state, timeLimit: 'CALL_TIME' } }
 
-  /** Ignores errors, because an operator's plugin may fail in this artificial call. */
+  /** Errors are ignored, because an operator's plugin may fail in this artificial call. */
   function stateOf(plugin: Plugin): Json {
     try {
       return plugin.state?.(call) ?? null

@@ -1,6 +1,6 @@
 import { cachedByText } from '../program/by-text.ts'
 
-/** Whether a string is a valid solution name. It must work in URLs and as a label in a host name. */
+/** Whether a string is a valid solution name, which is used in URLs and as a label in host names. */
 export function isHostLabel(text: string): boolean {
   return /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text)
 }

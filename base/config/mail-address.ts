@@ -1,8 +1,8 @@
 import { z } from '../../runtime/zod.ts'
 
 /**
- * An address to send emails to. Chosen here: only addresses that all mail servers parse the same way. No part can then
- * be interpreted as a second address or as a header.
+ * A recipient's email address. Chosen here: only addresses that all mail servers parse the same way are allowed. No
+ * part of them can be mistaken for a second address or a header.
  */
 export const MailAddress = z
   .email('must be an email address such as anna@example.org')

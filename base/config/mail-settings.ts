@@ -13,7 +13,7 @@ export type MailSettings = {
   readonly tls: 'implicit' | 'required' | 'none'
   readonly account: { readonly user: string; readonly password: string } | null
   readonly from: { readonly name: string; readonly address: string }
-  /** Maximum emails per hour: for a host, or for each organisation of a control center. */
+  /** Maximum number of emails per hour, for a host or for each organisation in a control center. */
   readonly hourly: number
 }
 
@@ -48,7 +48,7 @@ export const MAIL_PROPERTIES = {
   },
 } as const satisfies Record<string, Property>
 
-/** Returns null if no emails are sent. If there is a mail server but no sender, `mailFaults` reports an error. */
+/** Returns null if no emails are sent. If a mail server is set but no sender, `mailFaults` reports an error. */
 export function mailSettingsOf(values: Values): MailSettings | null {
   const { SMTP_URL: server, MAIL_FROM: from } = values
   return server === null || from === null ? null : { ...server, from, hourly: values.MAILS_HOURLY }

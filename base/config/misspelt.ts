@@ -1,22 +1,22 @@
 import { nearestKey } from '../../runtime/bundle/nearest-key.ts'
 
 /**
- * Minimum length of a property name to check for typos. Shorter names, such as PORT, resemble other programs'
- * variables.
+ * Typos are reported only for property names with at least this length. Shorter names, such as PORT, resemble other
+ * programs' variables.
  */
 const LEAST_LENGTH = 8
-/** From this length on, two typos are tolerated. */
+/** In property names with at least this length, two typos are recognised; in shorter ones, only one. */
 const LONG_NAME = 16
 
 /**
- * The control center's properties that resemble a host's. They aren't typos, because both services can share an
- * environment.
+ * Properties of the control center with names similar to a host's properties. They aren't typos, because both services
+ * can share an environment.
  */
 const OF_CONTROL_CENTER = ['LOGS_KEPT', 'LOGS_KEPT_SIZE']
 
 /**
- * Reports each environment variable that is almost the name of a property. Without this, a typo would be ignored and
- * the property would silently keep its default. All other variables belong to other programs.
+ * Reports each environment variable whose name is almost a property's name. Otherwise, the property would silently keep
+ * its default after a typo. All other variables are assumed to belong to other programs.
  */
 export function misspeltNames(
   environment: Readonly<Record<string, string | undefined>>,

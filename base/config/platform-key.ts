@@ -5,17 +5,17 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Database } from '../database/open.ts'
 import { insertOnce } from '../database/portable.ts'
 
-/** Signs and encrypts strings, each for one purpose. A signature for one purpose is invalid for another. */
+/** Signs and encrypts strings, each for one purpose. A signature is invalid for any other purpose. */
 export type PlatformKey = {
   /** Returns the HMAC-SHA-256 as base64url. */
   readonly sign: (purpose: string, text: string) => string
   readonly verify: (purpose: string, text: string, signature: string) => boolean
   /**
    * Encrypts with AES-256-GCM and a random nonce; the result is base64url. Use a different `purpose` for each value,
-   * for example the place where it is stored, so that values cannot be swapped.
+   * such as the place where it is stored, so that values cannot be swapped.
    */
   readonly encrypt: (purpose: string, text: string) => string
-  /** @returns null if it is not a result of `encrypt` for this purpose */
+  /** @returns null if the text was not created by `encrypt` for this purpose */
   readonly decrypt: (purpose: string, encrypted: string) => string | null
 }
 
@@ -23,7 +23,7 @@ const NONCE = 12
 const TAG = 16
 
 function createPlatformKey(secret: string): PlatformKey {
-  // Each key is derived only once, because every login page needs a signature.
+  // Derived keys are cached, because every login page needs a signature.
   const keys = new Map<string, Buffer>()
   function keyOf(purpose: string): Buffer {
     const key = keys.get(purpose) ?? Buffer.from(hkdfSync('sha256', secret, 'solhost', purpose, 32))
@@ -32,7 +32,7 @@ function createPlatformKey(secret: string): PlatformKey {
   }
   const hmacOf = (purpose: string, text: string) => createHmac('sha256', keyOf(purpose)).update(text)
   return {
-    // `digest('base64url')` is faster than encoding the digest as a buffer.
+    // `digest('base64url')` is faster here than converting a buffer to base64url.
     sign: (purpose, text) => hmacOf(purpose, text).digest('base64url'),
     verify: (purpose, text, signature) => {
       const given = Buffer.from(signature, 'base64url')
@@ -62,15 +62,16 @@ function createPlatformKey(secret: string): PlatformKey {
 }
 
 /**
- * Returns a value that the database stores, to verify later that a key is the same. It reveals nothing else about the
- * key.
+ * Returns a value to store in the database. It shows later whether the same key is used, and reveals nothing else about
+ * the key.
  */
 export function keyCheckOf(secret: string): string {
   return createPlatformKey(secret).sign('key-check', 'solhost')
 }
 
 /**
- * The platform's key: the one in the settings, or else the one in `home`, which is created when the host first starts.
+ * Returns the platform's key: from the settings if set there, otherwise from a file in `home`. Creates the file when a
+ * host first starts.
  * @throws ERR_PLATFORM_KEY if the database was used with another key, or the key's file cannot be used
  */
 export async function openPlatformKey(db: Database, home: string, secretOfSettings: string): Promise<PlatformKey> {

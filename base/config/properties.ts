@@ -13,7 +13,7 @@ import { TELEMETRY_PROPERTIES } from './telemetry-properties.ts'
 
 const ENVIRONMENTS = ['none', 'onprem', 'dev', 'uat', 'preprod', 'prod', 'demo', 'e2e'] as const
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
-/** Maximum for `DRAIN_TIME`, in ms. Orchestrators kill a process that takes longer to stop. */
+/** Maximum of `DRAIN_TIME`, in ms. Orchestrators kill processes that take longer to stop. */
 const LONGEST_DRAIN = 10 * 60_000
 
 export type Environment = (typeof ENVIRONMENTS)[number]
@@ -24,9 +24,9 @@ const beta = serverProperties('dev-beta-service', 'beta (Microsoft SQL Server)',
 const gamma = serverProperties('dev-gamma-service', 'gamma (MySQL or MariaDB)', 'root', '3306')
 
 /**
- * Every environment variable of a host, with its default and the form of its values. The limits (`runtime/limits.ts`)
- * are properties too. They are defined here, not in the host, because the control center shares many of these
- * properties. The control center also checks for typos in all of them, since both services can share an environment.
+ * All environment variables of a host, with their defaults and allowed values. The limits (`runtime/limits.ts`) are
+ * properties too. They are defined here because the control center shares many of them. It also recognises all of a
+ * host's properties when it checks for typos, because both services can share an environment.
  */
 export const PROPERTIES = {
   PORT: {
@@ -299,7 +299,10 @@ function serverProperties(host: string, title: string, username: string, port: s
   } as const
 }
 
-/** Minimum memory in bytes: for the host, one sandbox process for an upload, and one that serves requests. */
+/**
+ * Minimum memory in bytes. It is enough for the host, a sandbox process that checks an upload, and one that serves
+ * requests.
+ */
 export const LEAST_MEMORY = 320 * 1024 ** 2
 
 function readSize(text: string): number | undefined {
@@ -310,7 +313,7 @@ function readPort(text: string): number | undefined {
   return /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined
 }
 
-/** Empty, or a file name that cannot leave its folder. */
+/** Accepts an empty string, or a file name that can't point outside its folder. */
 function readFileName(text: string): string | undefined {
   return text.length <= 255 && !/[/\\\p{Cc}]/u.test(text) && text !== '.' && text !== '..' ? text : undefined
 }
@@ -335,13 +338,14 @@ function readOrigin(text: string): URL | undefined {
 }
 
 /**
- * An origin with the placeholder `{name}` before `suffix`, such as `http://{name}.localhost:8080`. The port is '' if
- * there is none.
+ * A template for the origins of solutions, such as `http://{name}.localhost:8080`: the placeholder `{name}`, followed
+ * by `suffix`. The port is '' if there is none.
  */
 export type SolutionOrigin = { readonly protocol: 'http:' | 'https:'; readonly suffix: string; readonly port: string }
 
 /**
- * Browsers reject public suffixes, below which anyone can register names, and names that are not registered anywhere.
+ * Rejects names that browsers don't accept as a passkey domain: public suffixes, below which anyone can register names,
+ * and names that can't be registered.
  */
 function readPasskeyDomain(text: string): string | undefined {
   const domain = URL.parse(`https://${text}`)?.hostname

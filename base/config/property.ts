@@ -6,7 +6,7 @@ export type Property<Value = unknown> = {
   /** Describes the allowed values, for error messages and the docs. */
   readonly form: string
   readonly what: string
-  /** Whether the value is never printed, and can also be set as `NAME_FILE`. */
+  /** Whether the value is a secret: it is never printed, and can also be read from a file, set as `NAME_FILE`. */
   readonly secret?: true
 }
 

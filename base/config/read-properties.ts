@@ -19,7 +19,7 @@ export type ReadProperties<Values> = {
   readonly values: Partial<Values>
   readonly read: Map<string, ReadSetting>
   readonly overrides: Partial<Record<LimitName, number>>
-  /** One line for each error: the property, its allowed values, and its value unless it is a secret. */
+  /** One line for each error. It contains the property, its allowed values, and its value unless that is a secret. */
   readonly faults: string[]
 }
 
@@ -30,8 +30,8 @@ export function readProperties<Values>(
   const faults: string[] = []
   const values: { -readonly [Name in keyof Values]?: Values[Name] } = {}
   const read = new Map<string, ReadSetting>()
-  // Include the host's properties, so that the control center doesn't report them as typos. Both services can share an
-  // environment.
+  // The host's properties are included, so that the control center doesn't report them as typos. Both services can
+  // share an environment.
   const known: Record<string, Property> = { ...PROPERTIES }
   for (const name in properties) {
     const property = properties[name]
@@ -54,7 +54,7 @@ function knownNames(properties: Readonly<Record<string, Property>>): string[] {
 }
 
 /**
- * Checks that every property has a value. If one has no value, `faults` contains an error for it.
+ * Asserts that every property has a value. For each property without one, `faults` must contain an error.
  * @param who the name of the service that cannot start
  * @throws ERR_SETTINGS_INVALID with all errors, if there are any
  */
@@ -70,7 +70,7 @@ export function refuseFaults<Values>(
   )
 }
 
-/** Reads the property's text from the environment; secrets also from the file named by `NAME_FILE`. */
+/** Reads the property's text from the environment. A secret can also be in the file named by `NAME_FILE`. */
 function readText(
   name: string,
   property: Property,
@@ -113,7 +113,7 @@ function readLimits(
 
 function faultLine(name: string, property: Property, text: string): string {
   const given = property.secret ? `has ${text.length} characters` : `is "${withoutKeys(text)}"`
-  // Omit the text after a semicolon, which describes what an empty value means.
+  // The text after a semicolon describes the meaning of an empty value, so it is left out.
   const [form] = property.form.split(';')
   return `${name} must be ${form}, but ${given}`
 }

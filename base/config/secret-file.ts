@@ -4,8 +4,8 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 const LARGEST = 64 * 1024
 
 /**
- * Reads the file named by `NAME_FILE` and trims white space. Chosen here: only regular files, opened without blocking.
- * Otherwise startup would hang on a terminal or a pipe without a writer, and never finish reading a device.
+ * Reads the file named by `NAME_FILE` and trims white space. Chosen here: reads only regular files, and opens them
+ * without blocking. Otherwise, startup could hang on a terminal, a device, or a pipe without a writer.
  * @throws the errors of `openSync`, and errors with the codes `NO_FILE` and `TOO_LARGE`; `unreadSecret` explains them
  */
 export function readSecretFile(file: string): string {
@@ -13,7 +13,7 @@ export function readSecretFile(file: string): string {
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     if (!fstatSync(descriptor).isFile()) throw withCode('NO_FILE')
-    // Does not rely on the file's size: some file systems report none.
+    // The file's size isn't used, because some file systems don't report it.
     const bytes = Buffer.alloc(LARGEST + 1)
     let length = 0
     for (let read = -1; read !== 0 && length < bytes.length; length += read) {

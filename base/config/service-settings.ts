@@ -2,18 +2,18 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { DatabaseSettings } from '../database/open.ts'
 import type { LogLevel } from './properties.ts'
 
-/** A certificate's files, and the password for its key. */
+/** A file with a certificate, and the password for its key. */
 export type CertificateSource = {
   readonly file: string
   readonly passphrase: string
   /**
-   * A file that contains the password, or null. If set, the file is read instead of `passphrase` each time the
+   * A file that contains the password, or null. If set, it is used instead of `passphrase`, and is read each time the
    * certificate is loaded.
    */
   readonly passphraseFile: string | null
 }
 
-/** The settings that both services share, parsed and checked. `home` is an absolute path. */
+/** The parsed and checked settings that both services have. `home` is an absolute path. */
 export type ServiceSettings = DatabaseSettings & {
   readonly port: number
   readonly host: string
@@ -22,7 +22,7 @@ export type ServiceSettings = DatabaseSettings & {
   readonly platformKey: string
   /** Null if TLS is off. */
   readonly certificate: CertificateSource | null
-  /** The port that redirects to https; null if there is none. */
+  /** The port on which http requests are redirected to https; null if there is none. */
   readonly httpRedirectPort: number | null
   /** In ms. */
   readonly hstsMaxAge: number

@@ -5,11 +5,11 @@ import type { EXPORT_PROPERTIES } from './telemetry-properties.ts'
 export const SIGNALS = ['metrics', 'logs', 'traces'] as const
 export type Signal = (typeof SIGNALS)[number]
 
-/** The URL for one signal, and headers that are sent only to it. */
+/** The collector's URL for one signal, and the headers to send to it. */
 export type Target = {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** The properties that set these values, for error messages. */
+  /** The names of the properties that set these values, for error messages. */
   readonly from: { readonly url: string; readonly headers: string }
 }
 
@@ -24,7 +24,7 @@ export type ExportSettings = {
 
 type ExportValues = ValuesOf<typeof EXPORT_PROPERTIES>
 
-/** @param otherwise the target for signals that the standard variables do not configure; null if there is none */
+/** @param otherwise returns the target for a signal that the standard variables do not configure, or null */
 export function exportSettingsOf(
   values: ExportValues,
   otherwise: (signal: Signal) => Target | null = () => null,
@@ -44,8 +44,8 @@ function targetsOf(values: ExportValues, otherwise: (signal: Signal) => Target |
   for (const signal of SIGNALS) {
     const ownName = endpointOf(signal)
     const own = values[ownName]
-    // As the OTLP specification requires, a signal's own URL is used unchanged, and a path is appended to the common
-    // URL.
+    // As the OTLP specification requires, a signal's own URL is used unchanged. The signal's path is appended to the
+    // common URL.
     const url = own?.href ?? (common === null ? null : below(common, `v1/${signal}`))
     const from = {
       url: own === null ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : ownName,
@@ -57,14 +57,14 @@ function targetsOf(values: ExportValues, otherwise: (signal: Signal) => Target |
   return targets
 }
 
-/** Keeps the query, which can contain the collector's key. */
+/** Appends a path to the URL. Keeps the query, because it can contain the collector's key. */
 function below(address: URL, path: string): string {
   const url = new URL(address)
   url.pathname = `${url.pathname.replace(/\/$/, '')}/${path}`
   return url.href
 }
 
-/** The property with a signal's own URL. */
+/** Returns the name of the property that sets a signal's own URL. */
 export function endpointOf(signal: Signal) {
   return `OTEL_EXPORTER_OTLP_${signal.toUpperCase() as Uppercase<Signal>}_ENDPOINT` as const
 }

@@ -1,6 +1,6 @@
 /**
- * Explains to the operator why a secret's file could not be read. Omits the path, since it may be the secret itself,
- * set in the wrong property.
+ * Explains to the operator why a secret's file could not be read. Omits the path, because an operator may have set the
+ * secret itself instead of a path.
  * @param name the property without `_FILE`
  */
 export function unreadSecret(name: string, error: unknown): string {

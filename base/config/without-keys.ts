@@ -1,6 +1,6 @@
 /**
- * Makes a non-secret setting safe to show: removes usernames, passwords and queries from URLs. Also handles a URL
- * without a scheme, since the error message that rejects it quotes it.
+ * Makes a setting that is not a secret safe to show. Removes usernames, passwords and queries from URLs, even from URLs
+ * without a scheme. Such a URL is invalid, but the error message quotes it.
  */
 export function withoutKeys(text: string): string {
   return text

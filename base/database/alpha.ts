@@ -33,8 +33,8 @@ export const alpha: ServerKind = {
   isUniqueViolation: (error) => codeOf(error) === '23505',
   isFull: (error) => codeOf(error) === '53100',
   isDeadlock: (error) => codeOf(error) === '40P01' || codeOf(error) === '40001',
-  // 42P04 is duplicate_database. If two hosts create it concurrently, one may get the catalog's unique violation
-  // instead.
+  // 42P04 is duplicate_database. If two hosts create the database at the same time, one of them may get a unique
+  // violation from the catalog instead.
   isDatabaseThere: (error) => codeOf(error) === '42P04' || codeOf(error) === '23505',
   failureOf,
   async check(db) {
@@ -58,7 +58,8 @@ function failureOf(error: unknown): Failure | null {
   const code = codeOf(error)
   const { message = '' } = error as { message?: string }
   if (isNetworkError(error) || AWAY.some((start) => message.startsWith(start))) return 'away'
-  // The connection failed, the server is starting or stopping or has crashed, or it has too many connections.
+  // These codes mean that the connection failed, that the server is starting, stopping or has crashed, or that it has
+  // too many connections.
   if (/^08|^57P0[123]$|^53300$/.test(code)) return 'away'
   // The driver reports an error that starts with "SASL:" if the server requires a password and none is set.
   if (/^28/.test(code) || message.startsWith('SASL')) return 'account'
@@ -100,7 +101,10 @@ async function alphaDialect(
   return new PostgresDialect({ pool: discardingPool(pool) })
 }
 
-/** The driver returns `bigint` and sums of it as text by default. The platform's numbers stay below 2^53. */
+/**
+ * Converts `bigint` and its sums to numbers. By default, the driver returns them as text. The platform's numbers stay
+ * below 2^53.
+ */
 function numberParser(types: typeof import('pg').types): NonNullable<PoolConfig['types']>['getTypeParser'] {
   const numbers = new Set<number>([types.builtins.INT8, types.builtins.NUMERIC])
   return ((oid: number, format?: 'text' | 'binary') =>
@@ -108,8 +112,8 @@ function numberParser(types: typeof import('pg').types): NonNullable<PoolConfig[
 }
 
 /**
- * Discards a connection whose statement timed out. If it were reused, the next statement would get the old statement's
- * rows.
+ * Wraps a pool. Discards each connection whose statement timed out, because the next statement would get the old
+ * statement's rows.
  */
 function discardingPool(pool: import('pg').Pool): PostgresPool {
   return {
@@ -135,7 +139,7 @@ function discarding(client: PoolClient): PostgresPoolClient {
   return { query, release: () => client.release(broken) } as unknown as PostgresPoolClient
 }
 
-/** Replaces U+0000 by U+FFFD, because PostgreSQL text cannot store it, and a script can write it to the log. */
+/** Replaces U+0000 with U+FFFD, because PostgreSQL can't store U+0000 in text. Scripts can write it to the log. */
 function withoutNul(value: unknown): unknown {
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\u{fffd}') : value
 }

@@ -7,8 +7,8 @@ export const SHORT_ANSWER = 4000
 const RETRY_AFTER = 5
 
 /**
- * Rejects if the database does not respond in time. This is needed because a server that hangs, or has become
- * unreachable, returns no error. The query is not cancelled and keeps running, so it must be safe to run it twice.
+ * Rejects if the database does not respond in time, because a server that hangs or has become unreachable returns no
+ * error. The query is not cancelled and may still take effect, so the caller must be able to repeat it safely.
  * @throws ERR_DATABASE_UNREACHABLE
  */
 export async function answeredWithin<T>(milliseconds: number, answer: Promise<T>): Promise<T> {

@@ -42,10 +42,11 @@ export const beta: ServerKind = {
 const AWAY = ['ESOCKET', 'ETIMEOUT', 'ECLOSE', 'EINVALIDSTATE', 'ECONNCLOSED']
 
 function failureOf(error: unknown): Failure | null {
-  // SQL Server sends the error that states the reason before the generic login error (18456).
+  // SQL Server sends two errors: first the specific one, then the generic login error (18456).
   if (has(error, 4060)) return 'no-database'
   if (has(error, 18456, 18452, 18470, 18487, 18488)) return 'account'
-  // The server is stopping, is paused or has too many connections. Only Azure sends the last four.
+  // These numbers mean that the server is stopping, is paused or has too many connections. Only Azure sends the last
+  // four.
   if (has(error, 6005, 17142, 17809, 40197, 40501, 40613, 49918)) return 'away'
   if (has(error, 229, 262, 2760)) return 'rights'
   // The driver wraps the reason as the cause of its ESOCKET error.
@@ -64,7 +65,7 @@ function has(error: unknown, ...numbers: readonly number[]): boolean {
   return all(error).some(({ number }) => numbers.includes(Number(number)))
 }
 
-/** A statement can fail with several errors: Kysely then throws them as an array. */
+/** A statement can fail with several errors. Kysely then throws an array of them. */
 function all(error: unknown): readonly SqlServerError[] {
   const { errors, cause } = (error ?? {}) as { errors?: unknown; cause?: unknown }
   const inner = [...(Array.isArray(error) ? error : []), ...(Array.isArray(errors) ? errors : []), cause]
@@ -89,7 +90,7 @@ async function betaDialect(
       trustServerCertificate: server.tls !== 'verify',
       connectTimeout: CONNECT_TIME,
       requestTimeout: statementTime,
-      // Don't retry here, because the caller gets the error and retries.
+      // The driver must not retry, because the caller gets the error and retries.
       maxRetriesOnTransientErrors: 0,
       useUTC: true,
     },
@@ -116,7 +117,9 @@ async function betaDialect(
 
 type Column = { metadata: { type: { name: string } }; value: unknown }
 
-/** A request that returns `bigint` as a number instead of text. The platform's numbers stay below 2^53. */
+/**
+ * Returns a request class that converts `bigint` to a number instead of text. The platform's numbers stay below 2^53.
+ */
 function numberRequest({ Request }: typeof import('tedious')): typeof Request {
   return class extends Request {
     // TypeScript cannot override a single overload of `emit`.
@@ -136,8 +139,8 @@ function toNumber(column: Column): void {
 type Listener = (...values: unknown[]) => void
 
 /**
- * Suppresses connection errors, which Kysely would print. The caller gets them anyway, and the pool validates each
- * connection before use. For a failed login, the driver reports only the server's last message. This adds the error
+ * Prevents Kysely from printing connection errors. The caller gets them anyway, and the pool validates each connection
+ * before use. After a failed login, the driver reports only the server's last message. This function adds the error
  * numbers of all messages.
  */
 function tellingConnection(connection: Connection): Connection {

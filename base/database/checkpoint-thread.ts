@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 
-// Runs in the thread that checkpoints.ts starts. Does one checkpoint per message.
+// This file runs in the thread that checkpoints.ts starts. It does one checkpoint for each message.
 
 const database = new DatabaseSync(workerData as string, { timeout: 5000 })
 database.exec('PRAGMA synchronous = NORMAL')

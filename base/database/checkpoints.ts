@@ -1,13 +1,15 @@
 import { Worker } from 'node:worker_threads'
 
-/** Copies an SQLite database's write-ahead log into its file, in a thread. */
+/**
+ * Does an SQLite database's checkpoints in a thread. A checkpoint copies the write-ahead log into the database file.
+ */
 export interface Checkpoints {
   /** Call this after each transaction that has written to the database. */
   wrote(): void
   close(): Promise<void>
 }
 
-/** Used for databases with few writes, whose connection does its own checkpoints. */
+/** For databases with few writes. Their connection does its own checkpoints. */
 export const NO_CHECKPOINTS: Checkpoints = { wrote() {}, close: async () => {} }
 
 /**

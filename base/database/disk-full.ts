@@ -10,7 +10,7 @@ export function isDiskFull(error: unknown): boolean {
   return Object.values<DatabaseKind>(KINDS).some((kind) => kind.isFull(error)) || isDiskFull(error.cause)
 }
 
-/** @param where the file or database that could not be written, for the message */
+/** @param where the file or database that could not be written, for the error message */
 export function diskFull(where: string, cause: unknown): PlatformError {
   const advice = 'Free some space or make the disk larger, then try again.'
   return new PlatformError('ERR_DISK_FULL', `There is no space left on the disk for ${where}. ${advice}`, {}, { cause })

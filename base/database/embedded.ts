@@ -31,7 +31,7 @@ function has(error: unknown, ...codes: readonly number[]): boolean {
   return code === 'ERR_SQLITE_ERROR' && codes.includes(Number(errcode))
 }
 
-/** Why a file cannot be used as a database; null if the error has another cause. */
+/** Returns why a file cannot be used as a database; null if the error has another cause. */
 export function wrongFile(file: string, error: unknown): string | null {
   // These are SQLITE_CORRUPT, SQLITE_NOTADB and SQLITE_CANTOPEN.
   if (has(error, 11)) return 'a damaged database'
@@ -40,18 +40,21 @@ export function wrongFile(file: string, error: unknown): string | null {
 }
 
 /**
- * Maximum number of cached prepared statements. The least recently used one is evicted first. Preparing a statement
- * takes longer than running it.
+ * Maximum number of cached prepared statements. They are cached because preparing a statement takes longer than running
+ * it. The least recently used one is evicted first.
  */
 const STATEMENTS = 200
 
-/** Size of the log, in pages of 4 kB. Above it, the connection does a checkpoint itself, even if a thread does them. */
+/**
+ * If the log is larger than this, in pages of 4 kB, the connection does a checkpoint itself, even if a thread usually
+ * does them.
+ */
 const OWN_CHECKPOINT = 8000
 
 /**
- * Kysely's dialect for the SQLite that is part of Node.js. A committed transaction survives a power failure. In WAL
- * mode, a commit only has to reach the log, so one sync of the log serves all waiting commits. `synchronous=full` would
- * sync for each commit separately, and each sync would block the whole host.
+ * Kysely's dialect for the SQLite that is part of Node.js. Committed transactions survive a power failure. In WAL mode,
+ * a commit needs only a sync of the log, and all waiting commits share one sync. With `synchronous=full`, each commit
+ * would need its own sync, which would block the whole host.
  * @see https://www.sqlite.org/pragma.html#pragma_synchronous
  */
 export function embeddedDialect(
@@ -90,8 +93,8 @@ export function embeddedDialect(
 }
 
 /**
- * Kysely would hold its own lock while the write-ahead log is synced, so commits could not share a sync. `oneAtATime`
- * does the locking instead.
+ * Turns off Kysely's own lock, which would stay locked during a sync of the write-ahead log. Commits could then not
+ * share a sync. `oneAtATime` does the locking instead.
  */
 class OneConnectionAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
@@ -103,8 +106,8 @@ class OneConnectionAdapter extends SqliteAdapter {
  * Lets callers use the connection one at a time.
  * @param isInTransaction returns false after an error that already rolled back the transaction, such as a full disk
  * (https://www.sqlite.org/lang_transaction.html)
- * @param afterRelease runs after a caller has released the connection. That caller waits for it, but the next caller
- * can already use the connection.
+ * @param afterRelease called after a caller has released the connection. That caller waits for the result, while the
+ * next caller can already use the connection.
  */
 function oneAtATime(
   driver: Driver,
@@ -133,7 +136,7 @@ function oneAtATime(
     beginTransaction: (connection, settings) => driver.beginTransaction(connection, settings),
     commitTransaction: (connection) => driver.commitTransaction(connection),
     async rollbackTransaction(connection) {
-      // An error from the rollback would hide the one that caused it.
+      // After such an error, a rollback would fail and its error would hide the original one.
       if (isInTransaction()) await driver.rollbackTransaction(connection)
     },
     async destroy() {

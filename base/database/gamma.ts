@@ -88,7 +88,7 @@ async function gammaDialect(
     enableKeepAlive: true,
     charset: 'utf8mb4',
     maxPreparedStatements: 100,
-    // The driver returns sums as text by default. The platform's numbers stay below 2^53.
+    // By default, the driver returns sums as text. Numbers are safe, because the platform's numbers stay below 2^53.
     decimalNumbers: true,
   })
   return new MysqlDialect({ pool: preparingPool(pool, statementTime) })
@@ -99,9 +99,9 @@ function tlsOf(verify: boolean): { rejectUnauthorized: boolean; verifyIdentity: 
 }
 
 /**
- * Sent to each new connection, so that the server's defaults do not matter. The driver escapes values in the statement
- * with backslashes, so NO_BACKSLASH_ESCAPES must be off. Strict mode rejects a text that is too long instead of
- * truncating it. The isolation level "read committed" is the same as for the other kinds.
+ * A statement for each new connection, so that the server's defaults do not matter. NO_BACKSLASH_ESCAPES must be off,
+ * because the driver escapes values with backslashes. Strict mode rejects texts that are too long; otherwise they would
+ * be truncated. The other kinds also use the isolation level "read committed".
  */
 const PREPARE =
   "set session sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', " +
@@ -151,8 +151,8 @@ function preparingPool(pool: Pool, statementTime: number): MysqlPool {
 }
 
 /**
- * Discards a connection whose statement timed out.
- * @param largest maximum statement size in bytes; the server closes the connection if it is exceeded
+ * Wraps a connection. Discards it after a statement timed out.
+ * @param largest maximum size of a statement in bytes; the server closes the connection if a statement is larger
  */
 function boundedConnection(connection: PoolConnection, timeout: number, largest: number): MysqlPoolConnection {
   let broken = false
@@ -163,8 +163,8 @@ function boundedConnection(connection: PoolConnection, timeout: number, largest:
     }
     const statement = { sql: text, values: parameters, timeout }
     const size = parameters.reduce((sum: number, value) => sum + sizeOf(value), 0)
-    // In the statement's text, each byte takes two characters, and escapes make strings longer. Large values are
-    // therefore sent separately.
+    // In the text of a statement, each byte takes two characters, and escapes make strings longer. Large values are
+    // therefore sent separately from the text.
     if (size < LARGE && !parameters.some((value) => value instanceof Uint8Array)) connection.query(statement, done)
     else if (size + LARGE <= largest) connection.execute(statement, done)
     else callback?.(tooLarge(largest), [])
@@ -181,7 +181,7 @@ function boundedConnection(connection: PoolConnection, timeout: number, largest:
   }
 }
 
-/** Streaming is not supported, because a stream would not notice a broken connection. */
+/** Streaming is not supported, because broken connections would not be detected. */
 function notStreamed(): never {
   throw new TypeError('streaming is not supported')
 }

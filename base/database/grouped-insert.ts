@@ -5,7 +5,7 @@ import { kindOf } from './kinds.ts'
 import type { Database } from './open.ts'
 import type { Tables } from './tables.ts'
 
-/** Maximum rows in one statement. It is low, because its commit blocks the event loop. */
+/** Maximum number of rows in one statement. It is low, because the commit blocks the event loop. */
 const MOST_ROWS = 50
 
 type Waiting<Row> = { readonly row: Row; readonly resolve: () => void; readonly reject: (error: unknown) => void }
@@ -24,7 +24,7 @@ export function createGroupedInsert<Table extends keyof Tables & string>(
 ): (row: Insertable<Tables[Table]>) => Promise<void> {
   type Row = Insertable<Tables[Table]>
   /**
-   * Prepared queries, indexed by their number of rows. Building a query takes longer than the embedded database takes
+   * Compiled queries, indexed by their number of rows. Building a query takes longer than the embedded database takes
    * to run it.
    */
   const queries: CompiledQuery[] = []
@@ -37,8 +37,8 @@ export function createGroupedInsert<Table extends keyof Tables & string>(
   }
 
   /**
-   * A row for building the query, with keys in the order of `columns`. Its values don't matter, because the query has a
-   * parameter for each.
+   * Returns a placeholder row for building the query, with its keys in the order of `columns`. Its values don't matter,
+   * because each becomes a parameter of the query.
    */
   function allColumns(): Row {
     return Object.fromEntries(columns.map((column) => [column, ''])) as Row
@@ -52,7 +52,7 @@ export function createGroupedInsert<Table extends keyof Tables & string>(
   async function writeAll(): Promise<void> {
     isWriting = true
     while (waiting.length > 0) {
-      // Wait for the other events that have already arrived, because they may add more rows to this group.
+      // Events that have already arrived may add more rows to this group, so they are handled first.
       await endOfTurn()
       await write(waiting.splice(0, MOST_ROWS))
     }
@@ -64,7 +64,7 @@ export function createGroupedInsert<Table extends keyof Tables & string>(
       await insert(group.map(({ row }) => row))
       for (const { resolve } of group) resolve()
     } catch (error) {
-      // A duplicate key is the only error that concerns a single row. It must not affect the other rows, so each row is
+      // A duplicate key is the only error caused by a single row. The other rows must still be written, so each row is
       // written separately.
       if (group.length > 1 && embedded.isUniqueViolation(error)) for (const one of group) await write([one])
       else for (const { reject } of group) reject(error)

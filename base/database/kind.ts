@@ -20,14 +20,14 @@ export type OpenDatabase = Parameters<RawBuilder<unknown>['execute']>[0]
 
 type ColumnType = ColumnDataType | RawBuilder<unknown>
 
-/** Column types of the platform's tables. Text of both types compares by code point. */
+/** Column types of the platform's tables. Both types of text are compared by code point. */
 export type ColumnTypes = {
   /** Text that is part of a key or an index: at most 255 characters. */
   readonly key: ColumnType
   /** Text of any length. */
   readonly text: ColumnType
   readonly bytes: ColumnType
-  /** An auto-increment column: its type, and the modifier that numbers its rows. */
+  /** An auto-increment column needs this type, and the modifier `counts`. */
   readonly id: ColumnType
   readonly counts: (column: ColumnDefinitionBuilder) => ColumnDefinitionBuilder
 }
@@ -43,7 +43,7 @@ export type ColumnTypes = {
 export type Failure = 'away' | 'account' | 'no-database' | 'rights' | 'tls'
 
 /**
- * The differences between the kinds of database. The file of each kind exports one of these and creates its Kysely
+ * The differences between the kinds of database. Each kind has a file that exports this object and creates the Kysely
  * dialect.
  */
 export interface DatabaseKind {
@@ -64,8 +64,8 @@ export interface DatabaseKind {
   /** Whether a deadlock rolled the statement back, so that it can be retried. */
   readonly isDeadlock: (error: unknown) => boolean
   /**
-   * Whether the error means that an earlier, interrupted startup already ran this migration step. Only for kinds that
-   * can't roll back schema changes.
+   * Whether the error means that an earlier, interrupted startup has already run this migration step. Only for kinds
+   * that can't roll back schema changes.
    */
   readonly isDoneAlready?: (error: unknown) => boolean
 }
@@ -75,11 +75,14 @@ export interface ServerKind extends DatabaseKind {
   readonly name: ServerKindName
   /** The display name, such as `PostgreSQL`. */
   readonly product: string
-  /** A database that always exists, to connect to when creating others; null if none is needed. */
+  /**
+   * A database that always exists. The host connects to it to create another database. Null if no connection to a
+   * database is needed for that.
+   */
   readonly systemDatabase: string | null
   /**
-   * Creates the dialect with a pool of at most `connections`. It connects on first use and reconnects after an outage.
-   * The driver is imported here, on demand, because it takes time and memory to load.
+   * Creates the dialect with a pool of up to `connections` connections. The pool connects on first use, and reconnects
+   * after an outage. The driver is imported only here, because loading it takes time and memory.
    */
   readonly createDialect: (server: DatabaseServer, database: string | null, options?: PoolOptions) => Promise<Dialect>
   readonly createDatabase: (name: string) => RawBuilder<unknown>
@@ -96,7 +99,7 @@ export interface ServerKind extends DatabaseKind {
 export type PoolOptions = {
   /** Maximum number of connections; default 10. */
   readonly connections?: number
-  /** Timeout of one statement in ms, after which its connection is discarded; default 60 s. */
+  /** Timeout of one statement in ms; default 60 s. After a timeout, the connection is discarded. */
   readonly statementTime?: number
 }
 
@@ -125,12 +128,12 @@ export function isNetworkError(error: unknown): boolean {
 }
 
 /**
- * Node.js error codes for a certificate that cannot be trusted: the codes from OpenSSL's checks, and the one for a
- * wrong host name.
+ * Node.js error codes for a certificate that cannot be trusted: those of OpenSSL's checks, and the code for a wrong
+ * host name.
  */
 const CERTIFICATE = /_CERT|CERT_|^ERR_TLS_|UNABLE_TO_VERIFY|^ERR_SSL_/
 
-/** Whether the certificate or the encryption failed. */
+/** Whether the error means that the certificate or the encryption is the problem. */
 export function isTlsError(error: unknown): boolean {
   return CERTIFICATE.test(String((error as { code?: unknown } | null)?.code ?? ''))
 }

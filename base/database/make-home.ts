@@ -3,13 +3,13 @@ import { dirname } from 'node:path'
 import { PlatformError } from '../../runtime/errors.ts'
 
 /**
- * Errors that mean that the path itself is wrong: a different account or mount would not help. Startup explains all
- * other errors.
+ * Errors that mean that the path itself is wrong, so that a different account or mount would not help. All other errors
+ * are explained during startup.
  */
 const WRONG_PLACE: ReadonlySet<unknown> = new Set(['ENOTDIR', 'EEXIST', 'ENOENT', 'ELOOP', 'ENAMETOOLONG', 'EINVAL'])
 
 /**
- * Returns the folder `PLATFORM_HOME`. If it is missing, creates it, accessible to this account only.
+ * Returns the folder `PLATFORM_HOME`. If it is missing, creates it so that only this account can access it.
  * @throws ERR_SETTINGS_INVALID if the folder cannot exist there
  */
 export function makeHome(home: string): void {
@@ -33,7 +33,7 @@ function makeFolder(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 })
   } catch (error) {
-    // Another host created it at the same time.
+    // Another host has created the folder at the same time.
     if (!isFolder(path)) throw error
   }
 }

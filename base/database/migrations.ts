@@ -9,8 +9,8 @@ export type Step = { execute(): Promise<unknown> }
 export type Steps = (schema: Kysely<never>['schema'], types: ColumnTypes, db: OpenDatabase) => readonly Step[]
 
 /**
- * The schema's versions, in order. Never change a released version; add a new one. Migrations only add tables and
- * columns, which must be optional: during a rolling upgrade, hosts of the previous version keep using the tables.
+ * The schema's versions, in order. Never change a released version; add a new one. Only add tables and optional
+ * columns, because hosts of the previous version keep using the tables during a rolling upgrade.
  */
 const VERSIONS: Readonly<Record<string, Steps>> = {
   '001-solutions-and-sessions': (schema, { key, text, bytes, id, counts }) => [
@@ -370,9 +370,9 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
     schema.alterTable('api_tokens').addColumn('tenant', text),
   ],
   '021-smaller-provider-index': (schema, _types, db) =>
-    // In the embedded database, the index contains only the few rows from a provider. This makes writes faster, which
-    // block the host. The other kinds keep the full index: their writes don't block the host, and partial indexes are
-    // missing or have another syntax there.
+    // In the embedded database, the index contains only the few rows with a provider login. Writes block the host
+    // there, and a small index makes them faster. The other kinds keep the full index. Their writes don't block the
+    // host, and they don't support partial indexes or use another syntax for them.
     kindOf(db) !== embedded
       ? []
       : (['sessions', 'remembered'] as const).flatMap((table) => [
@@ -445,7 +445,7 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
   ],
 }
 
-/** Version names in order; the last one is the current schema version. */
+/** The names of the versions, in order. The last one is the current schema version. */
 export const SCHEMA_VERSIONS: readonly string[] = Object.keys(VERSIONS)
 
 /**
@@ -465,8 +465,8 @@ export const PLATFORM_MIGRATIONS: Migrations = {
 }
 
 /**
- * The migrations for a kind of database. MySQL cannot roll back schema changes, so if a start was interrupted, the next
- * one finds some steps already done.
+ * Returns the migrations for a kind of database. MySQL cannot roll back schema changes. After an interrupted start,
+ * some steps of a migration may therefore already be done.
  */
 export function migrationsFor(kind: DatabaseKind, { versions } = PLATFORM_MIGRATIONS): Record<string, Migration> {
   return Object.fromEntries(

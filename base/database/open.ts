@@ -21,15 +21,15 @@ export type QueryWatch = (event: LogEvent) => void
 
 export type DatabaseServers = Readonly<Record<ServerKindName, DatabaseServer>>
 
-/** Where the platform stores its data; part of `Settings`. */
+/** The settings of the platform's database; part of `Settings`. */
 export type DatabaseSettings = {
   /**
-   * The platform's folder, which contains the embedded database. If it is missing, it is created, accessible to this
-   * account only.
+   * The platform's folder, which contains the embedded database. If it is missing, it is created so that only this
+   * account can access it.
    */
   readonly home: string
   readonly database: { readonly kind: KindName; readonly name: string }
-  /** The kinds of servers that the service supports. */
+  /** The kinds of database servers that the service supports. */
   readonly databaseServers: Partial<DatabaseServers>
 }
 
@@ -42,9 +42,9 @@ export function serverFor({ databaseServers }: Pick<DatabaseSettings, 'databaseS
 
 /**
  * Opens the platform's database and migrates its schema. On a server, creates the database if it is missing and the
- * account may do so. Hosts that start at the same time wait for each other.
- * @param where a string is the home of an embedded database
- * @param migrations for the tables it contains; the platform's come first
+ * account is allowed to. Hosts that start at the same time wait for each other.
+ * @param where the settings; a string is the folder of an embedded database
+ * @param migrations the migrations for its tables; the platform's come first
  * @throws ERR_DATABASE_UNREACHABLE if the server is unreachable or rejects the account, or the database is missing
  * @throws ERR_DATABASE_VERSION if a newer version of the platform wrote it
  */
@@ -56,7 +56,7 @@ export async function openDatabase(
   if (typeof where === 'string') return openEmbedded(where, 'platform', migrations)
   const { kind, name } = where.database
   makeHome(where.home)
-  // Check access here: this error has a specific code, while SQLite only reports that it can't open the file.
+  // Access is checked here to get a specific error code. SQLite would only report that it can't open the file.
   accessSync(where.home, constants.R_OK | constants.W_OK | constants.X_OK)
   if (kind === 'embedded') return openEmbedded(where.home, name, migrations, watch)
   return openUpToDate(SERVER_KINDS[kind], serverFor(where, kind), name, migrations, watch)
@@ -155,7 +155,7 @@ export async function tryOut(kind: ServerKind, db: Database): Promise<Failed | n
   }
 }
 
-/** @throws the original error if the server didn't cause it */
+/** @throws the original error if the server is not the cause */
 function failedBy(kind: ServerKind, error: unknown): Failed {
   const reason = error instanceof PlatformError ? 'away' : kind.failureOf(error)
   if (reason === null) throw error
@@ -167,7 +167,7 @@ async function createDatabase(kind: ServerKind, server: DatabaseServer, name: st
   try {
     await kind.createDatabase(name).execute(system)
   } catch (error) {
-    // Another starting host created it first. The next attempt shows whether it can be used.
+    // Another host has created the database during its start. The next attempt shows whether it can be used.
     if (kind.isDatabaseThere(error)) return
     throw errorOf(kind, server, name, { reason: 'no-database', error })
   } finally {
@@ -207,8 +207,8 @@ export function errorOf(
 }
 
 /**
- * Kysely's migrator takes a lock, so hosts can start at the same time; on a server the lock covers all hosts. Closes
- * the database on failure.
+ * Migrates the database. Kysely's migrator takes a lock, so that several hosts can start at the same time. Closes the
+ * database if the migration fails.
  * @param onError may throw a more specific error
  */
 async function migrate(
@@ -235,7 +235,10 @@ async function migrate(
   )
 }
 
-/** @returns the error, if any; leaves a newer schema unchanged */
+/**
+ * Doesn't change a schema from a newer version.
+ * @returns the error, if any
+ */
 async function migrateTo(
   db: Database,
   kind: DatabaseKind,

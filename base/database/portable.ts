@@ -3,8 +3,8 @@ import type { DatabaseKind, OpenDatabase } from './kind.ts'
 import { KINDS, kindOf } from './kinds.ts'
 
 /*
- * SQL that differs between the four kinds. All other statements must work on all four: no `onConflict`, no `returning`,
- * no `limit`, no function that only one kind has.
+ * SQL that differs between the four kinds of database. All other statements must work on all four: without
+ * `onConflict`, `returning`, `limit`, and functions that only one kind has.
  */
 
 /** Both classes are listed because TypeScript can infer a transaction's tables only from the transaction class. */
@@ -17,8 +17,8 @@ type AnyDatabase = Kysely<AnyTables>
 type AnyRow = Readonly<Record<string, unknown>>
 
 /**
- * Inserts a row unless one with the same primary or unique key exists. Of several concurrent callers, on any host,
- * exactly one gets true. If the result is false, a transaction stays usable.
+ * Inserts a row unless a row with the same primary or unique key exists. If several callers try at the same time, even
+ * on different hosts, exactly one gets true. If the result is false, the transaction can still be used.
  */
 export function insertOnce<Tables, T extends TableOf<Tables>>(
   db: DatabaseOf<Tables>,
@@ -41,7 +41,7 @@ async function tryInsert(db: AnyDatabase, table: string, row: AnyRow): Promise<b
   }
   if (conflict === 'on duplicate key') {
     // A failing insert would take a shared lock on the row. Two callers that then update the row would deadlock. This
-    // statement locks the row exclusively instead. Its "inserted id" shows whether the row existed.
+    // statement takes an exclusive lock instead. Its "inserted id" shows whether the row existed.
     const [column = ''] = Object.keys(row)
     const unchanged = sql`if(last_insert_id(1) = 1, ${sql.ref(column)}, ${sql.ref(column)})`
     return (await insert.onDuplicateKeyUpdate({ [column]: unchanged }).executeTakeFirst()).insertId === undefined
@@ -56,7 +56,7 @@ async function tryInsert(db: AnyDatabase, table: string, row: AnyRow): Promise<b
 }
 
 /**
- * Inserts a row, or updates the row with the same key. Atomic, also across hosts.
+ * Inserts a row, or updates the row with the same key. Atomic, even if several hosts write the row.
  * @param key the columns of the table's primary key, such as `['solution', 'name']`
  */
 export async function put<Tables, T extends TableOf<Tables>>(
@@ -87,7 +87,10 @@ async function putAny(db: AnyDatabase, table: string, key: readonly string[], ro
   })
 }
 
-/** Doesn't retry inside a transaction: a deadlock rolls all of it back, so only the code that started it can retry. */
+/**
+ * Doesn't retry inside a transaction. A deadlock rolls back the whole transaction, so only the code that started it can
+ * retry.
+ */
 async function retryDeadlocks<T>(db: AnyDatabase, write: () => Promise<T>): Promise<T> {
   const last = db.isTransaction ? 1 : 5
   for (let attempt = 1; ; attempt++) {
@@ -120,7 +123,7 @@ export function isUniqueViolation(error: unknown): boolean {
   return Object.values<DatabaseKind>(KINDS).some((kind) => kind.isUniqueViolation(error))
 }
 
-/** Limits a query to its first rows, in place of `limit`: `firstRows(db, query.orderBy('id'), 10)`. */
+/** Limits a query to its first rows. Use this instead of `limit`: `firstRows(db, query.orderBy('id'), 10)`. */
 export function firstRows<Query extends { limit(count: number): unknown; top(count: number): unknown }>(
   db: OpenDatabase,
   query: Query,
@@ -129,13 +132,14 @@ export function firstRows<Query extends { limit(count: number): unknown; top(cou
   return (kindOf(db).rowLimit === 'top' ? query.top(count) : query.limit(count)) as Query
 }
 
-/** The length of a column in bytes: `byteLength(db, 'content')`. */
+/** Returns an expression for the length of a column in bytes: `byteLength(db, 'content')`. */
 export function byteLength(db: OpenDatabase, column: string): RawBuilder<number> {
   return sql<number>`${sql.raw(kindOf(db).byteLength)}(${sql.ref(column)})`
 }
 
-/** The same database, for table names in variables. Its rows are untyped. */
+/** Returns the same database with a type that accepts variables as table names. Its rows are untyped. */
 export function anyTables<Tables>(db: DatabaseOf<Tables>): Kysely<AnyTables> {
-  // This needs a cast: Kysely's $extendTables would keep the known tables, but a table name in a variable can be any.
+  // This needs a cast, because a variable can contain any table name. Kysely's $extendTables would only add to the
+  // known tables.
   return db as unknown as Kysely<AnyTables>
 }

@@ -8,13 +8,13 @@ export type PreparedQuery<Name extends string, Row> = {
   readonly run: (db: Runner, values: Readonly<Record<Name, unknown>>) => Promise<QueryResult<Row>>
 }
 
-/** The prefix of the placeholders for values while a query is built. No real value starts with it. */
+/** The prefix of the placeholders that represent values while a query is built. No real value starts with it. */
 const MARK = '\0value of '
 
 /**
  * Builds a query for frequent use. Building a query takes longer than the embedded database takes to run it.
- * @param names the values' names; each value may occur several times
- * @param build uses each value as a parameter, for example in `where`
+ * @param names the names of the values; each value may occur several times
+ * @param build builds the query, with each value as a parameter, for example in `where`
  */
 export function prepareQuery<Name extends string, Row>(
   names: readonly Name[],

@@ -3,7 +3,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { type Migrations, PLATFORM_MIGRATIONS } from './migrations.ts'
 import type { Tables } from './tables.ts'
 
-/** The schema versions applied to a database, in order; empty if it has no platform tables. */
+/** Returns the schema versions that were applied to a database, in order. Empty if it has no platform tables. */
 export async function readSchema(
   db: Kysely<Tables>,
   { migrationTableName }: Migrations = PLATFORM_MIGRATIONS,

@@ -25,7 +25,7 @@ export function serverDialect(dialect: Dialect, kind: ServerKind, server: Databa
   }
 }
 
-/** @param cause kept for its stack; the message contains neither account nor password */
+/** @param cause included in the error for its stack. The message contains neither the account nor the password. */
 export function unreachable(kind: ServerKind, { host, port }: DatabaseServer, cause: unknown): PlatformError {
   const { code } = (Array.isArray(cause) ? cause[0] : cause) as { code?: unknown }
   const why = typeof code === 'string' ? ` (${code})` : ''
@@ -85,7 +85,7 @@ async function inTime(driver: Driver, connecting: Promise<DatabaseConnection>): 
   const { promise: tooLate, reject } = Promise.withResolvers<never>()
   // All database kinds treat ETIMEDOUT as an unreachable server.
   const error = Object.assign(new Error('no database connection became available in time'), { code: 'ETIMEDOUT' })
-  // This timeout is slightly longer than the pools' own, because the pools' error is more specific.
+  // This timeout is slightly longer than the pool's own, because the pool's error is more specific.
   const timer = setTimeout(() => reject(error), CONNECT_TIME + 200)
   try {
     return await Promise.race([connecting, tooLate])
@@ -97,7 +97,9 @@ async function inTime(driver: Driver, connecting: Promise<DatabaseConnection>): 
   }
 }
 
-/** The drivers accept only Node's `Buffer`. The result is a view that shares the bytes. */
+/**
+ * Returns a view of the bytes as a `Buffer`, because the drivers don't accept other arrays. The bytes are not copied.
+ */
 function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength)
 }

@@ -24,7 +24,7 @@ export interface Tables {
     selector: string | null
     /** The id of a row in `provider_logins`, or null. */
     provider_login: string | null
-    /** A JSON list of how the user signed in; null in rows older than this column. */
+    /** The user's sign-in methods, as a JSON array; null in rows older than this column. */
     methods: string | null
     /** The browser's User-Agent header, shortened; null in rows older than this column. */
     agent: string | null
@@ -55,16 +55,16 @@ export interface Tables {
     email_verified_at: number | null
     /** The language of emails to the user; null if unknown. */
     locale: string | null
-    /** The directory that checks the user's password, by its name; null if the password is stored here. */
+    /** The name of the directory that checks the user's password; null if this table contains its hash. */
     directory: string | null
     /** The id of the user's entry in the directory, which stays the same when the entry is renamed or moved. */
     directory_id: string | null
-    /** When a host last looked up the entry because its user has an open session. */
+    /** When a host last checked the entry. Hosts do this while the user has an open session. */
     directory_checked_at: number | null
   }
   /** `solution` is '' if the permission applies to all solutions. */
   permissions: { uid: string; solution: string; name: string }
-  /** A series of remembered logins: one browser in one solution. */
+  /** Remembered logins. Each row is a series: one browser in one solution. */
   remembered: {
     selector: string
     solution: string
@@ -96,7 +96,7 @@ export interface Tables {
   used_tokens: { id: string; expires_at: number }
   /** An account that has factors or was asked to set one up. */
   factor_accounts: {
-    /** The hash of the next three columns. */
+    /** A hash of the next three columns. */
     id: string
     source: string
     /** '' for the users table, whose accounts are the same in all solutions. */
@@ -129,7 +129,7 @@ export interface Tables {
     counter: number
     created_at: number
     last_used_at: number | null
-    /** When the passkey's counter suggested that the passkey was copied; the host no longer accepts it. */
+    /** When the passkey's counter suggested that the passkey was copied. From then on, the host rejects it. */
     refused_at: number | null
   }
   /** All codes of an account belong to one set and have the same salt. */
@@ -146,11 +146,11 @@ export interface Tables {
     expires_at: number
     ended_at: number | null
   }
-  /** Links that let users of the users table choose a password or verify an address. */
+  /** Links with which users in the users table choose a password or verify an address. */
   links: {
     /** SHA-256 of the token, which is only in the link. */
     token_hash: string
-    /** `{uid} {kind} {number}`. The numbers limit how many links of each kind a user has. */
+    /** `{uid} {kind} {number}`. The number limits how many links of each kind a user can have. */
     place: string
     /** A `LinkKind` of host/links/links.ts. */
     kind: string
@@ -161,10 +161,10 @@ export interface Tables {
     state: string
     /** The address that the link verifies; null for other kinds. */
     address: string | null
-    /** Whether the link was mailed, so that using it proves access to the user's mailbox. */
+    /** Whether the link was sent by email. If so, using it proves access to the user's mailbox. */
     is_mailed: number
     expires_at: number
   }
-  /** Counters of sign-in attempts. `points` applies until `expires_at`. */
+  /** Counters of sign-in attempts. `points` is valid until `expires_at`. */
   throttle: { key: string; points: number; expires_at: number }
 }

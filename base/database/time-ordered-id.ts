@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 
 /**
- * A random UUID that starts with the time (version 7, RFC 9562, 5.7). Later ids sort after earlier ones, so an index
- * appends them instead of changing a random page for each.
+ * A random UUID that starts with the time (version 7, RFC 9562, 5.7). Later ids sort after earlier ones, so they are
+ * appended to an index. Random ids would each change a different page of the index.
  * @param time epoch ms
  */
 export function timeOrderedId(time: number): string {

@@ -4,7 +4,7 @@ import { storedHash } from './stored-hash.ts'
 /** One kind of token: 256 random bits. The database stores only the hash. */
 export interface TokenForm {
   make(): { readonly token: string; readonly hash: string }
-  /** The hash that is stored for the token; null if the text does not have this form. */
+  /** Returns the hash to store for the token; null if the text does not have this format. */
   hashOf(text: string): string | null
 }
 

@@ -13,9 +13,7 @@ import { chooseLocale } from './languages.ts'
 import { createNonce, stateOf } from './request.ts'
 
 export type ErrorOptions = {
-  /**
-   * Whether an error page reloads every second if a new version of the solution may fix the error. See `HostOptions`.
-   */
+  /** Whether error pages reload every second if a new version of the solution may fix the error. See `HostOptions`. */
   readonly isLive?: boolean | undefined
   /** Renders the error page. The default page doesn't depend on the user. */
   readonly page?: (ctx: Context, frame: PageFrame, model: ErrorModel) => string
@@ -53,8 +51,8 @@ function answer(ctx: Context, error: unknown, log: Logger, page: NonNullable<Err
   const known = knownError(error)
   const { status, isExpected } = rowOf(known.code)
   if (status >= 500 && !isExpected) {
-    // Log only the stack, which shows where the request failed. Error messages from other software may quote the
-    // request, so they aren't logged.
+    // Only the stack is logged, which shows where the request failed. Error messages from other software aren't logged,
+    // because they may quote the request.
     log.error({ code: known.code, correlationId, stack: stackOf(known.cause ?? known) }, 'a request failed')
   }
   const { retryAfter, allow } = known.details as { retryAfter?: number; allow?: string }
@@ -91,7 +89,7 @@ function sendErrorPage(ctx: Context, error: PlatformError, page: NonNullable<Err
   ctx.body = page(ctx, { locale, nonce }, { status, kind, reference: stateOf(ctx).correlationId })
 }
 
-/** Sends only the code of a script's outcome, if its message must not be shown. */
+/** Sends only the code of a script's outcome. Call this if the message must not be shown. */
 export function sendCode(ctx: Context, status: number, code: string): void {
   const { correlationId } = stateOf(ctx)
   ctx.status = status

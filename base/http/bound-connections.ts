@@ -3,29 +3,30 @@ import proxyAddr from 'proxy-addr'
 import { networkOf } from './network.ts'
 
 /**
- * Each port's share of the process's file descriptors. Pages need the largest share. The separate ports for operators
- * and tools stay reachable when it is used up.
+ * The share of the process's file descriptors for each port. Pages need the largest share. If that share is used up,
+ * the separate ports for operators and tools can still be reached.
  */
 const PARTS = { pages: 3 / 8, other: 1 / 16 } as const
-/** Maximum connections. Chosen here: they use at most about 320 MB, because an idle connection uses about 20 kB. */
+/** Maximum number of connections. Chosen here: while idle, each uses about 20 kB, so all of them use about 320 MB. */
 const MOST = 16_384
-/**
- * While connections are being closed to make room, the limit may be exceeded by this fraction of `most`.
- */
+/** The limit may be exceeded by this fraction of `most` while connections are being closed to free capacity. */
 const CLOSING = 1 / 8
 /** The limit that is assumed if the system reports none. */
 const USUAL_DESCRIPTORS = 1024
 
 export type ConnectionBound = {
   readonly most: number
-  /** Addresses of proxies. Anyone may be behind a proxy, so its connections don't count as one network. */
+  /**
+   * The addresses of proxies. A proxy forwards connections from many networks, so its connections are not limited as
+   * one network.
+   */
   readonly trustedProxies: readonly string[]
 }
 
 /**
- * Returns how many connections a server accepts. The process needs its other descriptors for sign-ins, databases and
- * sandbox processes.
- * @param descriptors see `descriptorLimit`
+ * Returns the maximum number of connections of a server. The process needs its other descriptors for sign-ins,
+ * databases and sandbox processes.
+ * @param descriptors the process's limit, see `descriptorLimit`
  */
 export function mostConnections(port: keyof typeof PARTS, descriptors = descriptorLimit()): number {
   return Math.max(1, Math.min(MOST, Math.floor(descriptors * PARTS[port])))
@@ -48,7 +49,7 @@ function readLimit(): number {
   // Node's type declarations lack these properties.
   const report: { excludeNetwork?: boolean | undefined; getReport(): Partial<Report> } = process.report
   const before = report.excludeNetwork
-  // Exclude the network from the report, because it requires DNS lookups.
+  // The network is excluded from the report, because that part requires DNS lookups.
   report.excludeNetwork = true
   const { userLimits } = report.getReport()
   report.excludeNetwork = before
@@ -58,17 +59,17 @@ function readLimit(): number {
 }
 
 /**
- * Limits a server's connections, including WebSockets. Once the total is reached, the network with the most connections
- * can't open more. A new connection from another network replaces the newest one from that network. Chosen here: below
- * the total, networks are not limited individually. Many people may share the address of an office, or of a proxy that
- * is not listed in `TRUSTED_PROXIES`.
+ * Limits the number of a server's connections, including WebSockets. At the limit, the network with the most
+ * connections can't open more. A new connection from another network replaces the newest connection from that network.
+ * Chosen here: below the limit, networks are not limited individually, because many people may share the address of an
+ * office, or of a proxy that is not listed in `TRUSTED_PROXIES`.
  */
 export function boundConnections(server: Server, { most, trustedProxies }: ConnectionBound): void {
   const isTrusted = proxyAddr.compile([...trustedProxies])
   /** Each network's connections, in order of arrival. */
   const networks = new Map<string, Set<Socket>>()
   let count = 0
-  // The hard limit: above it, Node closes a connection before this code can handle it.
+  // The hard limit. Node itself closes any connection above it, and this code doesn't see them.
   server.maxConnections = most + Math.ceil(most * CLOSING)
 
   server.on('connection', (socket: Socket) => {
@@ -100,8 +101,8 @@ export function boundConnections(server: Server, { most, trustedProxies }: Conne
     let [largest, sockets] = ['', new Set<Socket>()]
     for (const [name, some] of networks) if (some.size > sockets.size) [largest, sockets] = [name, some]
     const own = network === null ? 0 : (networks.get(network)?.size ?? 0)
-    // After losing a connection, the largest network must still have at least as many as `network` will have.
-    // Otherwise, two networks would keep closing each other's connections.
+    // After losing a connection, the largest network must still have at least as many connections as `network` then
+    // has. Otherwise, two networks would keep closing each other's connections.
     if (sockets.size <= own + 1) return false
     const newest = [...sockets].at(-1)
     if (newest === undefined) return false

@@ -3,7 +3,10 @@ import type { TLSSocket } from 'node:tls'
 import proxyAddr from 'proxy-addr'
 import { plainAddress } from './network.ts'
 
-/** The client of a request, as the browser sees it. Forwarding headers are used only if a trusted proxy sent them. */
+/**
+ * The client's address and the URL's protocol and host, as the browser sees them. Forwarding headers are used only if a
+ * trusted proxy sent them.
+ */
 export type ClientSide = {
   /** The address in the form that `plainAddress` returns. */
   readonly address: string
@@ -13,8 +16,8 @@ export type ClientSide = {
 }
 
 /**
- * @param trusted addresses or networks of `TRUSTED_PROXIES`
- * @returns whether a request comes directly from one of them
+ * @param trusted the addresses or networks in `TRUSTED_PROXIES`
+ * @returns a function that returns whether a request was sent directly by one of them
  */
 export function createProxyCheck(trusted: readonly string[]): (request: IncomingMessage) => boolean {
   const isTrusted = proxyAddr.compile([...trusted])
@@ -38,8 +41,9 @@ export function createClientReader(trusted: readonly string[]): (request: Incomi
 }
 
 /**
- * Returns the last address that is not a trusted proxy's. If a proxy forwards anything that is not an address, such as
- * `unknown`, the result is the proxy's own address. Otherwise, any string would get a separate rate limit.
+ * Returns the last address that does not belong to a trusted proxy. If a proxy forwards something that is not an
+ * address, such as `unknown`, returns the proxy's own address. Otherwise, each forged value would get a separate rate
+ * limit.
  */
 function addressOf({ socket, headers }: IncomingMessage, isTrusted: Trust): string {
   let address = plainAddress(socket.remoteAddress ?? '') ?? ''
@@ -55,7 +59,7 @@ function addressOf({ socket, headers }: IncomingMessage, isTrusted: Trust): stri
 
 type Trust = ReturnType<typeof proxyAddr.compile>
 
-/** The protocol of the connection to this process, whose peer may be the browser or a proxy. */
+/** Returns the protocol of the connection to this process, which is from the browser or from a proxy. */
 function ownProtocol({ socket }: IncomingMessage): 'http' | 'https' {
   return (socket as Partial<TLSSocket>).encrypted === true ? 'https' : 'http'
 }

@@ -24,7 +24,7 @@ export const SECURITY_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'same-origin',
   'Cache-Control': 'no-store',
-  // Firefox and Safari ignore this header, so it is only a second line of defence.
+  // Firefox and Safari ignore this header, so it is only an additional protection.
   'Permissions-Policy': 'publickey-credentials-get=(), publickey-credentials-create=()',
 } as const
 
@@ -49,16 +49,16 @@ export function allowPage(ctx: Context, nonce: string, options: { readonly frame
 }
 
 /**
- * Sets the policy for pages of the platform that may be embedded in an iframe by pages of the same origin. A solution's
- * own pages can't contain iframes.
+ * Sets the policy for the platform's pages that may be shown in an iframe on pages of the same origin. A solution's own
+ * pages can't contain iframes.
  */
 export function allowFramedPage(ctx: Context, nonce: string): void {
   ctx.set('Content-Security-Policy', PAGE(nonce, "'self'", "'self'"))
 }
 
 /**
- * Sets the policy for the preview of a login page in a frame on the admin pages. The preview runs the author's scripts
- * in an opaque origin.
+ * Sets the policy for a login page's preview, which the admin pages show in an iframe. The preview runs the author's
+ * scripts in an opaque origin.
  * @param media the URL of the solution's media; images, styles and fonts load only from there
  */
 export function allowLoginPreview(ctx: Context, nonce: string, media: string): void {
@@ -71,15 +71,15 @@ export function allowLoginPreview(ctx: Context, nonce: string, media: string): v
 }
 
 /**
- * Allows a page to use passkeys, or to create them. Only the set-up pages may create them, so that a solution's author
- * can't replace a passkey.
+ * Allows a page to use or to create passkeys. Only the set-up pages may create them, so that a solution's author can't
+ * replace a passkey.
  */
 export function allowPasskeys(ctx: Context, use: 'get' | 'create'): void {
   const [get, create] = use === 'get' ? ['(self)', '()'] : ['()', '(self)']
   ctx.set('Permissions-Policy', `publickey-credentials-get=${get}, publickey-credentials-create=${create}`)
 }
 
-/** Sets the policy for the docs, whose pages have their scripts and styles in files. */
+/** Sets the policy for the docs. All their scripts and styles are in files. */
 export function allowGuide(ctx: Context): void {
   ctx.set(
     'Content-Security-Policy',

@@ -1,8 +1,8 @@
 import type { Context } from 'koa'
 
 /**
- * Where cookies are valid. `realm` is a solution's name or the control center, and is part of the cookie's name. A
- * realm has its own host name, or a path on a shared host.
+ * Where cookies are valid. `realm` is a solution's name, or stands for the control center. It is part of the cookie's
+ * name. A realm has its own host name, or a path on a shared host.
  */
 export type CookieScope = { readonly realm: string; readonly secure: boolean; readonly ownHost: boolean }
 
@@ -20,25 +20,25 @@ function cookieName(kind: CookieKind, scope: CookieScope): string {
 }
 
 /**
- * Returns the last cookie with a name. It has the shortest path (see `cookieValues`), so browsers also send it to the
- * page that checks it. Use this only for cookies that distinguish browsers. If a cookie authenticates, check all
- * cookies with its name.
+ * Returns the last cookie with a name. It has the shortest path (see `cookieValues`), so browsers send it to all of the
+ * realm's pages. Use this function only for cookies that distinguish browsers. If a cookie authenticates a user, check
+ * all cookies with its name.
  */
 export function readCookie(ctx: Context, kind: CookieKind, scope: CookieScope): string | undefined {
   return readCookies(ctx, kind, scope).at(-1)
 }
 
 /**
- * Returns all cookies with a name. Check each one if the cookie authenticates, because only its value shows whether we
- * set it.
+ * Returns all cookies with a name. If the cookie authenticates a user, check each one, because only the value shows
+ * whether this service set the cookie.
  */
 export function readCookies(ctx: Context, kind: CookieKind, scope: CookieScope): readonly string[] {
   return cookieValues(ctx, cookieName(kind, scope))
 }
 
 /**
- * Maximum cookies to check. Each costs a database query, and another site on the same host must not be able to make
- * requests expensive.
+ * Maximum number of cookies to check. Each check costs a database query, and another site on the same host must not be
+ * able to make requests expensive.
  */
 const MOST_COOKIES = 10
 
@@ -57,7 +57,7 @@ export function cookieValues(ctx: Context, name: string): readonly string[] {
     .slice(-MOST_COOKIES)
 }
 
-/** Returns the kinds of the realm's cookies that start with `prefix` and that this browser sent. */
+/** Returns the kinds of the realm's cookies that this browser sent and that start with `prefix`. */
 export function cookieKinds<Prefix extends 'oauth-'>(
   ctx: Context,
   prefix: Prefix,
@@ -73,7 +73,10 @@ export function cookieKinds<Prefix extends 'oauth-'>(
     .map((name) => `${prefix}${name.slice(start.length, -end.length)}` as const)
 }
 
-/** Sets a cookie until the browser closes, or for `maxAge` ms. The server checks the expiry. A null value clears it. */
+/**
+ * Sets a cookie that expires after `maxAge` ms, or by default when the browser closes. The server also checks the
+ * expiry. The value null clears the cookie.
+ */
 export function setCookie(
   ctx: Context,
   kind: CookieKind,
@@ -94,6 +97,7 @@ export function setCookie(
 }
 
 /**
- * Matches the names and values that we create. None has a character that ends a cookie or a header (RFC 6265, 4.1.1).
+ * Matches the cookie names and values that this service creates. They don't contain characters that end a cookie or a
+ * header (RFC 6265, 4.1.1).
  */
 const PAIR = /^[A-Za-z0-9_-]+=[A-Za-z0-9_-]*$/

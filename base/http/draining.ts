@@ -3,8 +3,8 @@ import type { Middleware } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
 
 /**
- * The steps of a shutdown. A draining host reports that it isn't ready but still serves everything, so that load
- * balancers send new work to other hosts first. Then it accepts no new connections, and finally no new requests.
+ * The steps of a shutdown. A draining host first reports that it isn't ready, so that load balancers send new work to
+ * other hosts. It still serves all requests. Then it accepts no new connections, and finally no new requests.
  */
 export interface Draining {
   /** Whether load balancers should send new work here. */
@@ -12,8 +12,8 @@ export interface Draining {
   /** Whether new requests are rejected because they couldn't finish in time. */
   isRefusing(): boolean
   /**
-   * @param move called after half of the time, with the remaining ms. By then, load balancers have noticed that this
-   * host is draining, so anything that outlives a request can move to another host.
+   * @param move called with the remaining ms when half of the time has passed. By then, load balancers have noticed
+   * that this host is draining, so open clients and other long-lived work can move to another host.
    * @returns a promise that resolves when the time has passed or `hurry` was called
    */
   drain(move: (within: number) => void): Promise<void>
@@ -22,8 +22,8 @@ export interface Draining {
 }
 
 /**
- * Requests on open connections are accepted for this long after draining, in ms. They can still finish within the
- * shutdown's grace period.
+ * How long requests on open connections are still accepted after draining, in ms. They can finish within the shutdown's
+ * grace period.
  */
 const LAST_REQUESTS = 1000
 
@@ -50,7 +50,9 @@ export function createDraining(time: number): Draining {
   }
 }
 
-/** Closes keep-alive connections with their next response, so that clients send no request on a closing connection. */
+/**
+ * Closes keep-alive connections with their next response, so that clients don't send a request on a closing connection.
+ */
 export function endKeptConnections({ isReady }: Pick<Draining, 'isReady'>): Middleware {
   return (ctx, next) => {
     if (isReady()) return next()

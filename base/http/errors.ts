@@ -7,7 +7,10 @@ export type ErrorRow = {
   readonly fixedBy: 'caller' | 'solution' | 'operator'
   /** The text on the error page. If it is absent, the error is rarely shown to a person. */
   readonly page?: ErrorKind
-  /** The operator's settings cause the error, so it isn't logged, and its message is shown whatever the status. */
+  /**
+   * The operator's settings cause the error, so it isn't logged. Its message is shown even if the status is 500 or
+   * higher.
+   */
   readonly isExpected?: true
   /**
    * The message is shown even if the status is 500 or higher. It reveals nothing internal, and the caller needs it to
