@@ -11,7 +11,7 @@ export type SignedIn =
 /** Decides whether a user may sign in, and which permissions they get. */
 export interface UserSignIns {
   /**
-   * Checks a password. The check takes as long for unknown users, disabled users and users without a password as for a
+   * Checks a password. For users who are unknown, disabled or without a password, the check takes as long as for a
    * wrong password.
    * @throws ERR_PASSWORDS_BUSY
    */
@@ -42,10 +42,7 @@ export function createUserSignIns(db: CenterDatabase, check: PasswordCheck<Solut
     return [...new Set([...ofRoles, ...user.permissions])].sort()
   }
 
-  /**
-   * Chosen here: a user without permissions can't sign in, as with DEFAULT, because `security.login` rejects an empty
-   * list.
-   */
+  /** Chosen here: as with DEFAULT, a user without permissions can't sign in. `security.login` rejects an empty list. */
   async function answerFor(place: Place, user: SolutionUser): Promise<SignedIn> {
     if (user.mustVerifyEmail && user.emailVerifiedAt === null) return { outcome: 'refused', reason: 'verify', user }
     const permissions = await permissionsOf(place, user)

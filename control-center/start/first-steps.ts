@@ -1,8 +1,8 @@
 import { mayDo, type Right, ROLES, type Role } from '../access/roles.ts'
 
 /**
- * The numbers of objects that an organisation already has. The state of the first steps is derived from them, so it is
- * never out of date.
+ * Counts of the objects that an organisation has. The state of the first steps is derived from them, so it is always up
+ * to date.
  */
 export type Progress = {
   readonly environments: number

@@ -20,7 +20,7 @@ export function analysisModel({ range, times, charts, entries, errors }: Figures
 }
 
 function shownChart({ key, unit, lines, isOfSolution }: Chart, times: readonly number[], step: number): ShownChart {
-  // A reported gauge has a `last`, even if that is 0, whereas a count of 0 means that there is no data.
+  // A gauge that was reported has a `last`, even if that is 0. For a count, 0 means that there is no data.
   const isEmpty = lines.every(
     ({ values, last }) => last === null && values.every((value) => value === null || value === 0),
   )
@@ -35,7 +35,7 @@ function shownChart({ key, unit, lines, isOfSolution }: Chart, times: readonly n
   const rows = times.map((at, index) => ({ at, values: lines.map(({ values }) => values[index] ?? null) }))
   const filled = rows.filter(({ values }) => values.some((value) => value !== null && value !== 0))
   const mark = unit === 'ms' ? { mark: SLOW } : {}
-  // Connect the line across gaps, because in a chart of a short range, gauges are reported less than once per slot.
+  // Connect the line across gaps: in a chart of a short range, gauges are reported less than once per slot.
   const data = { from: times[0] ?? 0, step, lines, unit, fold: 'highest', joinsGaps: true, ...mark } as const
   const drawn = { unit, ...lineChart(data) }
   return { key, unit, lines, isOfSolution, isEmpty, sums, rows: filled.toReversed(), drawn }

@@ -12,8 +12,8 @@ import type { Owner, Shares } from './shares.ts'
 export interface Arriving {
   /**
    * Calls `work` with a body. Each byte counts towards the sender's share from its arrival until `work` is done.
-   * @throws ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE, ERR_BODY_SLOW; ERR_BAD_REQUEST for a body that ends early; the errors
-   *   of `Shares`
+   * @throws ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE, ERR_BODY_SLOW; ERR_BAD_REQUEST for an incomplete body; the errors of
+   * `Shares`
    */
   read<T>(ctx: Context, owner: Owner, work: (body: Buffer) => Promise<T>): Promise<T>
 }
@@ -43,7 +43,7 @@ export function createArriving({ shares, types, most, rate, grace }: ArrivingPar
       `The request body arrived too slowly. Send at least ${rate} bytes per second, or send smaller bodies.`,
     )
 
-  /** Use a single buffer, because a list of chunks, each as small as one byte, would take many times the memory. */
+  /** Use a single buffer. A list of chunks as small as one byte would take many times the memory. */
   function createHeld(owner: Owner) {
     let memory = Buffer.alloc(0)
     let size = 0
@@ -97,7 +97,7 @@ export function createArriving({ shares, types, most, rate, grace }: ArrivingPar
     async read(ctx, owner, work) {
       needType(ctx, types)
       if ((ctx.request.length ?? 0) > most) throw tooLarge()
-      // If there is no room, don't read anything.
+      // If the sender's share is used up, don't read anything.
       shares.need(owner, FIRST)
       const held = createHeld(owner)
       try {

@@ -5,7 +5,7 @@ import { RANGES } from './ranges.ts'
 import type { LogQuery } from './schemas.ts'
 import type { TracedRequest } from './trace-store.ts'
 
-/** The environments that a member's request covers: one, or all of the organisation's. */
+/** The environments that a member's request covers: a single one, or all environments of the organisation. */
 export type Asked = {
   readonly ids: readonly string[]
   /** The names of all environments in the organisation. */
@@ -37,7 +37,7 @@ export function filterFor({ ids }: Asked, query: LogQuery, now = Date.now()): Lo
 
 export type ShownLine = ReturnType<typeof shownLine>
 
-/** A line as it is returned by the API and shown on the page, without empty fields. */
+/** A log line as the API returns it and the page shows it, without empty fields. */
 export function shownLine(one: StoredLine, { nameOf }: Asked) {
   const { id, time, level, message, environment, solution, scope, code, file, line, correlation, trace, attributes } =
     one

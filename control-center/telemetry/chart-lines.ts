@@ -1,6 +1,9 @@
 import type { Attributes } from './otlp/values.ts'
 
-/** `values` has one entry per slot of the chart: for a gauge, the slot's maximum; null if the slot has no data. */
+/**
+ * `values` has one entry per slot of the chart. A gauge's entry is the slot's maximum. Null means that the slot has no
+ * data.
+ */
 export type ChartLine = {
   readonly name: string
   readonly values: readonly (number | null)[]
@@ -11,7 +14,7 @@ export type ChartLine = {
 /** A metric's values for these attributes, by slot start. */
 export type ReportedValues = { readonly attributes: Attributes; readonly values: ReadonlyMap<number, number> }
 
-/** Maximum lines per chart; the others are summed up as `others`. */
+/** Maximum lines per chart; the others are added up in one line, `others`. */
 const MOST_LINES = 6
 
 /**

@@ -27,7 +27,7 @@ type Row = {
   readonly sum: number
 }
 
-/** @param environments ids */
+/** @param environments the environments' ids */
 export async function readCounts(
   reading: TelemetryDatabase,
   environments: readonly string[],

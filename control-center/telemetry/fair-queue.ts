@@ -1,9 +1,9 @@
 import type { Owner } from './shares.ts'
 
 /**
- * A queue for work that is done one item at a time. The organisation that has recently used the least time is next.
- * Within it, the environment that has used the least is next. So senders of large amounts wait for senders of small
- * amounts.
+ * A queue for work that is done one item at a time. The next item belongs to the organisation that has recently used
+ * the least time, and to the environment within it that has used the least. So senders of large amounts don't delay
+ * senders of small amounts.
  */
 export interface FairQueue<T extends { readonly owner: Owner }> {
   add(item: T): void
@@ -58,7 +58,8 @@ export function createFairQueue<T extends { readonly owner: Owner }>(now: () => 
       if (first === null || item === undefined || !wanted(item)) return null
       first.items.shift()
       lanes.delete(first.owner.id)
-      // If several have used the same amount of time, choose the one that has waited longest.
+      // Move the environment to the end. Among environments with the same usage, the one that has waited longest is
+      // next.
       if (first.items.length > 0) lanes.set(first.owner.id, first)
       return item
     },

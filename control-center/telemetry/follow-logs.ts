@@ -10,7 +10,8 @@ const AT_MOST = 300
 const LINES = 500
 
 /**
- * Sends an event for each new line until the client disconnects or loses read permission, or the control center stops.
+ * Sends an event for each new line. Stops when the client disconnects or loses read permission, or when the control
+ * center stops.
  * @param isStillIn whether the client may still read
  * @throws the errors of `Followers.enter`
  */

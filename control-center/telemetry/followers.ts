@@ -24,12 +24,12 @@ export interface Followers {
 }
 
 /**
- * Maximum number of logs that one person or token follows, and of clients that follow one environment. Chosen here: a
- * person has one or two pages open, and a whole team may watch one environment.
+ * Maximum logs that one person or token follows, and maximum clients that follow one environment. Chosen here: a person
+ * has one or two pages open, and a whole team may watch one environment.
  */
 const MOST_OF_ONE = 10
 const MOST_OF_ENVIRONMENT = 50
-/** `Retry-After` in seconds. */
+/** The value of `Retry-After`, in seconds. */
 const AGAIN = 30
 
 export function createFollowers(): Followers {

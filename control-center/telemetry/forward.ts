@@ -5,9 +5,7 @@ import { createSender, type Sender } from '../../base/outbound/sender.ts'
 import { type BatchQueue, createBatchQueue } from '../../base/work/batch-queue.ts'
 import { type Format, messageAnswer } from './otlp/messages.ts'
 
-/**
- * Forwards Satellite telemetry to an OpenTelemetry collector, and adds the names of the organisation and environment.
- */
+/** Forwards Satellite telemetry to an OpenTelemetry collector. Adds the names of the organisation and environment. */
 export interface Forward {
   /** The format in which a signal is forwarded; null if it is not forwarded. */
   formatOf(signal: Signal): Format | null
@@ -28,7 +26,7 @@ export type ForwardParts = {
   readonly log: Logger
 }
 
-/** How long to keep sending queued data when the control center stops, in ms. */
+/** How long the control center keeps sending queued data while it stops, in ms. */
 const STOP_PATIENCE = 500
 
 export async function openForward({ settings, home, bound, log }: ForwardParts): Promise<Forward> {

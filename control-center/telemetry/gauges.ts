@@ -14,9 +14,9 @@ export type Gauge = ReportedValues & {
 }
 
 /**
- * How long an environment's last value counts: for this many of its report intervals, and for at least `LEAST_PATIENCE`
- * ms. After that, the environment is left out. Chosen here: environments report at different times. If a sum included
- * only the values within one slot, it would jump.
+ * How long an environment's last value is used: for this many of its report intervals, and for at least
+ * `LEAST_PATIENCE` ms. After that, the environment is left out. Chosen here: environments report at different times, so
+ * a sum over only the values within one slot would jump.
  */
 const INTERVALS = 3
 const LEAST_PATIENCE = 120_000
@@ -27,8 +27,8 @@ const LEAST_PATIENCE = 120_000
 const LONGEST_INTERVAL = 3_600_000
 
 /**
- * Reads gauges with the maximum per slot. A slot without data gets the previous value, unless that is too old.
- * @param environments ids
+ * Reads each gauge's maximum per slot. A slot without data gets the previous value, unless that is too old.
+ * @param environments the environments' ids
  * @param now in epoch ms
  */
 export async function readGauges(
@@ -52,7 +52,7 @@ export async function readGauges(
 }
 
 /**
- * `patience` is how long a last value counts, in ms. `reportedAt` is the time of the last report in epoch ms; 0 if
+ * `patience` is how long a last value is used, in ms. `reportedAt` is the time of the last report in epoch ms; 0 if
  * unknown.
  */
 type Source = {

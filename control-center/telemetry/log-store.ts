@@ -34,7 +34,7 @@ export type LogPlace = {
   readonly after?: number | undefined
 }
 
-/** Errors at one place in a script. `lastAt` and `lastMessage` are from the newest error. */
+/** The errors that were raised at one line of a script. `lastAt` and `lastMessage` are from the newest error. */
 export type ErrorPlace = {
   readonly environment: string
   readonly solution: string
@@ -290,7 +290,7 @@ export async function addUsage(
   )
 }
 
-/** @returns the lines that were actually removed: another control center may be removing the same ones */
+/** @returns the lines that were actually removed; another control center may be removing the same lines */
 export async function removeLines(
   db: TelemetryDatabase,
   search: LogSearch,

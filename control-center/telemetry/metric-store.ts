@@ -6,7 +6,7 @@ import type { MetricPoint } from './otlp/read-metrics.ts'
 import { changeOf, type State, totalOf } from './series-changes.ts'
 
 /**
- * Lengths of slots in seconds. On arrival, points are aggregated into slots of every length; each length has a separate
+ * Slot lengths in seconds. On arrival, points are aggregated into slots of every length. Each length has a separate
  * retention.
  */
 export const STEPS = { raw: 10, minute: 60, hour: 3600 } as const
@@ -15,12 +15,12 @@ export type Step = (typeof STEPS)[keyof typeof STEPS]
 /** Retention per slot length, in ms. */
 export type KeptSteps = Readonly<Record<keyof typeof STEPS, number>>
 
-/** The `bucket` for a point's own values, as opposed to its histogram buckets. */
+/** The `bucket` of rows that contain a point's totals. Other rows contain one bucket of a histogram. */
 export const WHOLE = -1
 
 export type StoredPoints = { readonly rejected: number; readonly why: string }
 
-/** Stores the metrics of environments as differences and values, aggregated into time slots. */
+/** Stores environments' metrics, aggregated into time slots. Counters are stored as increases. */
 export interface MetricStore {
   /** Stores points. Must be called within a transaction. Storing a point that is already stored is a no-op. */
   store(db: TelemetryDatabase, environment: string, points: readonly NamedPoint[]): Promise<StoredPoints>
@@ -36,7 +36,7 @@ const NOTE_EVERY = 3_600_000
 const MOST_REMEMBERED = 100_000
 
 /**
- * @param most the maximum number of series per environment; more series are rejected
+ * @param most the maximum number of series per environment; points of any further series are rejected
  * @param now returns the current time in epoch milliseconds
  */
 export function createMetricStore(kept: KeptSteps, most: number, now: () => number = Date.now): MetricStore {

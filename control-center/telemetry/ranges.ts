@@ -1,7 +1,8 @@
 import { STEPS, type Step } from './metric-store.ts'
 
 /**
- * Time ranges for metrics: the total length and the slot length in ms, and the step from which slots are aggregated.
+ * Time ranges for metrics. `length` is the total length and `slot` the slot length, both in ms. `step` is the length in
+ * seconds of the stored slots that are aggregated.
  */
 export const RANGES = {
   '15m': { length: 15 * 60_000, slot: 10_000, step: STEPS.raw },

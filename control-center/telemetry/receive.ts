@@ -14,8 +14,8 @@ export type ReceiverParts = SatelliteAccessParts & { readonly telemetry: Telemet
 /** Maximum size of a compressed body, in bytes. */
 const MOST_PACKED = 4 * 1024 * 1024
 /**
- * Maximum total size in bytes of bodies that are arriving or waiting to be read. It is limited because anyone with a
- * token can send slowly.
+ * Maximum total size in bytes of bodies that are arriving or waiting to be read. Without a limit, anyone with a token
+ * could fill the memory by sending slowly.
  */
 const MOST_ARRIVING = { environment: 24 * 1024 * 1024, organisation: 48 * 1024 * 1024, all: 128 * 1024 * 1024 }
 /**
@@ -24,7 +24,7 @@ const MOST_ARRIVING = { environment: 24 * 1024 * 1024, organisation: 48 * 1024 *
  */
 const RATE = 4096
 const GRACE = 10_000
-/** `Retry-After` in seconds. */
+/** The value of `Retry-After`, in seconds. */
 const AGAIN = 5
 /**
  * The gRPC code for each HTTP status.
@@ -95,7 +95,7 @@ const refuseInItsFormat: Middleware = async (ctx, next) => {
     ctx.status = status
     ctx.type = CONTENT_TYPES[format]
     if (status === 408 || status === 429 || status === 503) ctx.set('Retry-After', String(AGAIN))
-    // Close the connection, because the unread rest of the body would be parsed as the next request.
+    // Close the connection. Otherwise, the unread rest of the body would be parsed as the next request.
     if (status === 408 || status === 413 || status === 429 || status === 503) ctx.set('Connection', 'close')
     ctx.body = writeStatus(code, error.message, format)
   }

@@ -23,8 +23,8 @@ const BATCHES_KEPT = 86_400_000
 const STATES_KEPT = 7 * 86_400_000
 
 /**
- * Deletes data that is past its retention or over its environment's limit, oldest first, and all data of deleted
- * environments.
+ * Deletes data that is past its retention or exceeds its environment's limit, oldest first. Also deletes all data of
+ * deleted environments.
  * @param environments returns the ids of the existing environments
  */
 export async function sweepTelemetry(
@@ -34,7 +34,7 @@ export async function sweepTelemetry(
   now: number,
 ): Promise<void> {
   const known = await environmentsIn(db)
-  // Read this after `known`: otherwise, an environment that is created in between would seem to be deleted.
+  // Read this after `known`. Otherwise, an environment created in between would seem to be deleted.
   const there = new Set(await environments())
   await db
     .deleteFrom('telemetry_batches')
@@ -158,7 +158,7 @@ async function sweepSpans(db: TelemetryDatabase, environment: string, before: nu
   if (numDeletedRows > 0n) await addUsage(db, environment, { lines: 0, line_bytes: 0, spans: -Number(numDeletedRows) })
 }
 
-/** Spans that started earlier than this are deleted, in epoch µs; 0 to keep all. */
+/** In epoch µs. Spans that started earlier are deleted. 0 keeps all spans. */
 async function startOver(db: TelemetryDatabase, environment: string, most: number): Promise<number> {
   const row = await db
     .selectFrom('telemetry_usage')

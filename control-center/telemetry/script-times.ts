@@ -23,7 +23,7 @@ export type EntryCalls = {
 /** Maximum functions per chart. */
 const MOST_ENTRIES = 4
 
-/** Sums up each function's calls over all solutions and results. The most-called function is first. */
+/** Adds up each function's calls over all solutions and results. The most-called function is first. */
 export function byEntry(reported: readonly Counted[]): readonly EntryCalls[] {
   const entries = new Map<string, { bySlot: Map<number, Map<number, number>>; edges: Set<number> }>()
   for (const { attributes, buckets, bounds } of reported) {

@@ -12,7 +12,9 @@ export type State = {
   readonly counts: readonly number[]
 }
 
-/** The amount that a point adds to the stored values. `state` is null if it isn't needed to process the next point. */
+/**
+ * The amounts that a point adds to the stored values. `state` is null if the next point can be processed without it.
+ */
 export type Change = {
   readonly count: number
   readonly sum: number
@@ -21,8 +23,9 @@ export type Change = {
 }
 
 /**
- * In ms. If a cumulative count started at most this long before its first point, that point adds its full value. The
- * first point of an older count adds nothing, because nobody knows when its events happened.
+ * Maximum age of a new cumulative count, in ms. If the count started at most this long before its first point, that
+ * point adds its full value. The first point of an older count adds nothing, because its events may have happened long
+ * ago.
  */
 const FRESH = 15 * 60_000
 /** A process has ended if it reported nothing for this many of its report intervals. */
@@ -70,7 +73,7 @@ export function intervalOf(states: States, time: number): number {
   return Math.max(0, ...there.map(({ every }) => every || FIRST_INTERVAL))
 }
 
-/** The last points of processes, keyed by process. */
+/** Processes' last points, keyed by process. */
 type States = ReadonlyMap<string, Pick<State, 'time' | 'every' | 'value'>>
 
 function isThere({ time: reportedAt, every }: Pick<State, 'time' | 'every'>, time: number): boolean {

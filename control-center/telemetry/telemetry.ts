@@ -93,8 +93,8 @@ export async function openTelemetry(parts: TelemetryParts): Promise<Telemetry> {
     async take(environment, body) {
       const { hash, size } = body
       writer.needRoom(environment, size)
-      // Queue the request for forwarding before the commit. If that fails, the Satellite retries, and nothing is stored
-      // yet. After a commit, the retry would be skipped as a repeat.
+      // Queue the request for forwarding before the commit. If queuing fails, nothing is stored and the Satellite
+      // retries. After a commit, the retry would be skipped as a duplicate.
       if (body.forward !== null) await forward.pass(body.signal, body.forward, body.items.length)
       const stored = await writer.write({
         owner: environment,

@@ -156,8 +156,8 @@ function treeOf(rows: readonly Stored[], began: number): readonly SpanNode[] {
 }
 
 /**
- * Whether `to` is `from` or one of its ancestors. This detects cycles, because senders may set any parent. Also returns
- * true after 100 steps.
+ * Whether `to` is `from` or one of its ancestors. This detects cycles, which occur if a sender sets a wrong parent.
+ * Also returns true after 100 steps.
  */
 function isAncestor(isBelow: ReadonlyMap<string, string>, from: string, to: string): boolean {
   let at: string | undefined = from

@@ -17,7 +17,7 @@ export type Incoming = {
 /** Writes telemetry to the database, several requests per transaction. */
 export interface TelemetryWriter {
   /**
-   * Resolves when the data is committed; if it was committed before, nothing is stored again.
+   * Resolves when the data is committed. Data that was committed before is not stored again.
    * @throws ERR_THROTTLED if too much data from this environment or organisation is queued
    * @throws ERR_TELEMETRY_BUSY if too much is queued in total, or the database fails
    */
@@ -104,7 +104,7 @@ export function createTelemetryWriter({ db, log, undone, written, now = Date.now
       written()
     } catch (error) {
       undone()
-      // Retry each request in a separate transaction, so that one that can't be stored doesn't make the others fail.
+      // Retry each request in a separate transaction, so that one bad request doesn't make the others fail.
       if (group.length > 1) for (const one of group) await writeGroup([one])
       else group[0]?.reject(notTaken(error))
     }

@@ -56,12 +56,14 @@ export type CenterFrame = PageFrame & {
   readonly brand: Brand | null
   /** The user who is signed in, or null. */
   readonly person: string | null
-  /** The page's organisation, with the parts of it that this user may see; null for pages outside any organisation. */
+  /**
+   * The page's organisation, including only the parts that this user may see. Null for pages outside any organisation.
+   */
   readonly organisation: { readonly name: string; readonly title: string; readonly parts: readonly CenterPart[] } | null
 }
 
 /**
- * @param template the name, without extension, of a template in `pages/center/` or of a shared one
+ * @param template the template's name, without extension; either from `pages/center/` or a shared template
  * @param heading in the reader's language
  */
 export function centerPage(template: string, frame: CenterFrame, heading: string, model: object): string {

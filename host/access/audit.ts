@@ -78,7 +78,7 @@ export interface Audit {
   /** Queues an entry for the next batch. Use it for frequent events, such as sign-ins. */
   note(entry: AuditEntry): void
   /**
-   * Like `note`, but for rejected attempts, which anyone can repeat without limit. Of identical entries from one
+   * Like `note`, but for rejected attempts, which anyone can repeat without limit. For identical entries from one
    * network, it records one per minute. The actor is not compared, because an attacker can choose any name.
    * @param isActorProven whether the actor has proven their identity; if so, the actor is compared too
    * @returns whether the entry was recorded

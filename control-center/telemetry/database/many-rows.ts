@@ -3,11 +3,11 @@ import { kindOf } from '../../../base/database/kinds.ts'
 import type { TelemetryDatabase, TelemetryTables } from './tables.ts'
 
 /*
- * Passes many values as one JSON parameter, which both kinds of database can read. With one parameter per value, the
- * statement would have to be built and prepared again for every number of rows.
+ * Passes many values as one JSON parameter, which both kinds of database can read. With one parameter per value, each
+ * number of rows would need a different prepared statement.
  */
 
-/** `whole` is an integer, `part` a number with a fraction. */
+/** `whole` is an integer; `part` is a number with a fraction. */
 export type ColumnKind = 'text' | 'whole' | 'part'
 const ALPHA_TYPES = { text: 'text', whole: 'bigint', part: 'double precision' } as const
 
@@ -37,7 +37,7 @@ export async function insertMany<T extends keyof TelemetryTables & string>(
   return count
 }
 
-/** A `select` that returns the rows. Without `where true`, SQLite parses `on conflict` as part of a join. */
+/** Returns a `select` that yields the rows. Without `where true`, SQLite parses `on conflict` as part of a join. */
 function rowsOf(
   db: TelemetryDatabase,
   kinds: readonly ColumnKind[],

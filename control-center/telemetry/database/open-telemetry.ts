@@ -4,14 +4,14 @@ import { type DatabaseSettings, openDatabase } from '../../../base/database/open
 import { TELEMETRY_MIGRATIONS, type TelemetryDatabase, type TelemetryTables, telemetryTables } from './tables.ts'
 import { threadDialect } from './thread-dialect.ts'
 
-/** The telemetry database, with separate access for writing and reading, so that reads don't wait for writes. */
+/** The telemetry database. Reading and writing have separate connections, so reads don't wait for writes. */
 export type OpenTelemetryDatabase = {
   readonly writing: TelemetryDatabase
   readonly reading: TelemetryDatabase
   close(): Promise<void>
 }
 
-/** The name of the embedded database's file in PLATFORM_HOME, without extension. */
+/** The name of the embedded database's file in PLATFORM_HOME, without the extension. */
 export const TELEMETRY_FILE = 'telemetry'
 
 /**

@@ -36,8 +36,8 @@ parentPort?.on('message', (question: Question | null) => {
 
 function answerTo({ id, sql, parameters }: Question): Answer {
   try {
-    // An error such as a full disk has already rolled back the transaction. Ignore a second error here, which would
-    // hide the first.
+    // An error such as a full disk has already rolled back the transaction. Another rollback would fail, and its error
+    // would hide the first one.
     if (sql === 'rollback' && !database.isTransaction) return { id, rows: [], changes: 0 }
     const statement = prepared(sql)
     const values = parameters as SQLInputValue[]

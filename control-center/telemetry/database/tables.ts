@@ -26,8 +26,8 @@ export type TelemetryTables = {
     last_at: number
   }
   /**
-   * The last point that each process reported for a series, to calculate the difference to the next one. `counts` is
-   * JSON, for histograms only.
+   * The last point that each process reported for a series. The difference to the next point is calculated from it.
+   * `counts` is JSON, for histograms only.
    */
   metric_states: {
     series: number
@@ -39,9 +39,10 @@ export type TelemetryTables = {
     counts: string | null
   }
   /**
-   * Aggregates over a time slot of `step` seconds. Rows with `bucket` -1 have the totals: for a counter, `sum` is its
-   * increase; for gauges and histograms, `count` and `sum` refer to the values. Gauges also have `last` and `highest`.
-   * In rows with `bucket` 0 or higher, `count` is the number of values in that bucket of a histogram.
+   * Aggregates over a time slot of `step` seconds. Rows with `bucket` -1 contain the totals. For a counter, `sum` is
+   * its increase. For gauges and histograms, `count` is the number of values and `sum` their sum. Gauges also have
+   * `last` and `highest`. In rows with `bucket` 0 or higher, `count` is the number of values in that bucket of a
+   * histogram.
    */
   metric_points: {
     series: number
@@ -54,7 +55,7 @@ export type TelemetryTables = {
     highest: number | null
   }
   /**
-   * A single row with the highest id of `log_lines`. A writer locks it until its commit, so that ids become visible in
+   * A single row with the highest id of `log_lines`. A writer locks it until it commits, so that ids become visible in
    * order.
    */
   log_numbers: { name: string; last: number }
@@ -167,7 +168,7 @@ const TELEMETRY_STEPS: Steps = (schema, { key, text, id, counts }, db) => {
       .addColumn('attributes', text, (column) => column.notNull())
       .addColumn('size', 'integer', (column) => column.notNull())
       .addPrimaryKeyConstraint('log_lines_key', ['id']),
-    // This index covers all filters except words, so the database doesn't read the rows of other lines.
+    // This index covers all filters except words, so the database reads only the rows of lines that match.
     schema.createIndex('log_lines_order').on('log_lines').columns(['environment', 'id', 'time', 'level', 'solution']),
     schema.createIndex('log_lines_time').on('log_lines').columns(['time']),
     schema

@@ -49,11 +49,11 @@ class ThreadDriver implements Driver {
     this.letNext = resolve
     if (this.connection === null) throw new TypeError('the database was not opened')
     try {
-      // Queries of a terminated thread have already failed. Start a new thread for the next caller.
+      // If the thread was terminated, its queries have already failed. Start a new thread for the next caller.
       if (this.connection.hasFailed()) this.connection = new ThreadConnection(this.data)
     } catch (error) {
-      // No thread could be started, for example because there are no file descriptors left. The caller has nothing to
-      // release, so let the next caller try.
+      // No thread could be started, for example because there are no file descriptors left. This caller has nothing to
+      // release, so let the next one try.
       resolve()
       throw error
     }

@@ -18,7 +18,7 @@ export const alphaSearch: LogSearch = {
   },
   id: sql<number>`log_words.id`,
   has: (query) => sql<boolean>`log_words.words @@ ${textOf(query)}::tsquery`,
-  // `is true` keeps the planner from using the index, which supports only the bare operator.
+  // `is true` keeps the planner from using the index. The index supports only a bare `@@`.
   hasByLine: (query) => sql<boolean>`(log_words.words @@ ${textOf(query)}::tsquery) is true`,
 }
 

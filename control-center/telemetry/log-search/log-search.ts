@@ -13,8 +13,8 @@ export interface LogSearch {
   readonly id: RawBuilder<number>
   has(query: WordQuery): RawBuilder<boolean>
   /**
-   * The same condition as `has`, but evaluated line by line without the word index. Null if it isn't needed, because
-   * the word index returns the newest lines first.
+   * The same condition as `has`, but evaluated line by line without the word index. Null if the word index returns the
+   * newest lines first, because then this isn't needed.
    */
   readonly hasByLine: ((query: WordQuery) => RawBuilder<boolean>) | null
 }

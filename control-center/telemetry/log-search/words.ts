@@ -9,7 +9,7 @@ const MOST = 400
  * may become three letters. U+FDFA becomes 18 characters, so without a limit, short texts could take a long time.
  */
 const MOST_GROWTH = 3
-/** The number of characters that are normalised together. */
+/** How many characters are normalised at a time. */
 const PIECE = 256
 
 /** The unique words of a text: letters and digits, lowercased and without accents. */
@@ -40,7 +40,10 @@ function plainOf(text: string): string {
   return plain.slice(0, most).toLowerCase()
 }
 
-/** A condition on a line's words: it must match all groups (AND), and within each group any of the words (OR). */
+/**
+ * A condition on a line's words. The line must match all groups (AND). It matches a group if it contains any of the
+ * group's words (OR).
+ */
 export type WordQuery = readonly (readonly { readonly word: string; readonly isStart: boolean }[])[]
 
 /**
@@ -79,7 +82,6 @@ function levelWord(level: number): string {
   return `_l${level}`
 }
 
-/** A line's scope words. */
 export function scopeWords(environment: string, line: { readonly solution: string; readonly level: number }): string[] {
   return [
     environmentWord(environment),

@@ -7,7 +7,7 @@ import protobuf from 'protobufjs/light.js'
  */
 
 /**
- * Counts messages and numbers in lists in a protobuf request; stops above `most`.
+ * Counts the messages in a protobuf request, and the numbers in its lists. Stops above `most`.
  * @throws if the body is malformed
  */
 export function countMessages(type: protobuf.Type, body: Uint8Array, most: number): number {

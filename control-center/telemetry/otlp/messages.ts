@@ -41,8 +41,8 @@ function typeOf(part: string, name: string): protobuf.Type {
 }
 
 /**
- * OTLP/JSON encodes ids as hexadecimal, other bytes as base64. Values are lengths in bytes. @see
- * https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
+ * The lengths of ids, in bytes. OTLP/JSON encodes ids as hexadecimal and other bytes as base64.
+ * @see https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
  */
 const IDS = { traceId: 16, spanId: 8, parentSpanId: 8 } as const
 
@@ -51,9 +51,7 @@ const IDS = { traceId: 16, spanId: 8, parentSpanId: 8 } as const
  * sends about a thousand.
  */
 const MOST_MESSAGES = 300_000
-/**
- * The corresponding limit for JSON. It includes the entries of lists and objects, and there are several per message.
- */
+/** Maximum values per JSON request. Each entry of a list or object is a value, so a message has several. */
 const MOST_VALUES = 3 * MOST_MESSAGES
 
 /** @throws ERR_BAD_REQUEST if the body is not a request of this kind, ERR_BODY_TOO_LARGE if it has too many parts */
@@ -125,7 +123,7 @@ function plain(type: protobuf.Type, message: protobuf.Message): Message {
   return type.toObject(message, { longs: String, enums: Number, arrays: true })
 }
 
-/** Converts ids at any depth. It isn't recursive, because the nesting depth of values is unbounded. */
+/** Converts ids at any depth. Uses a loop instead of recursion, because the nesting depth is unlimited. */
 function withIds(from: Record<string, unknown>, change: (value: unknown, bytes: number) => unknown): void {
   const open: Record<string, unknown>[] = [from]
   for (let one = open.pop(); one !== undefined; one = open.pop()) {

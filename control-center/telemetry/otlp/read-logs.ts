@@ -10,7 +10,7 @@ export const LEVELS = { debug: 5, info: 9, warn: 13, error: 17, fatal: 21 } as c
 export type Level = keyof typeof LEVELS
 export const LEVEL_NAMES = Object.keys(LEVELS) as Level[]
 
-/** A log line. `level` is one of `LEVELS`; `time` is in epoch ms; unknown texts are ''. */
+/** A log line. `level` is one of `LEVELS`; `time` is in epoch ms. Unknown texts are empty. */
 export type LogLine = {
   readonly time: number
   readonly level: number
@@ -24,7 +24,7 @@ export type LogLine = {
   readonly line: number
   readonly correlation: string
   readonly trace: string
-  /** Attributes that have no field above. */
+  /** The line's other attributes, which have no separate field. */
   readonly attributes: Attributes
 }
 

@@ -3,10 +3,10 @@ import type { Message } from './messages.ts'
 /** Stored attributes, by name. */
 export type Attributes = Readonly<Record<string, string | number | boolean>>
 
-/** Maximum attributes per item; any more are dropped. */
+/** Maximum attributes per item; further attributes are dropped. */
 const MOST_ATTRIBUTES = 64
 const LONGEST_NAME = 200
-/** Maximum characters of a text; longer texts are cut. */
+/** Maximum characters of a text; longer texts are truncated. */
 export const LONGEST_TEXT = 4096
 /** Maximum nested values in one value, at any depth. */
 const MOST_NESTED = 200

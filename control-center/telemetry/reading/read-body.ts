@@ -29,7 +29,7 @@ export type ReadBody = Items & {
   readonly hash: string
   readonly size: number
   readonly rejected: number
-  /** The reason why the first of the rejected items was rejected. */
+  /** Why the first rejected item was rejected. */
   readonly why: string
   /** The request to forward; null if forwarding is turned off. */
   readonly forward: Uint8Array | null
@@ -56,7 +56,7 @@ export function readBody({ signal, format, isZipped, bytes, environment, now, fo
   }
 }
 
-/** Reads the items of a request, and does everything that is slow to compute. */
+/** Reads the items of a request. Everything that takes long to compute is done here, in the reading thread. */
 export function readItems(
   signal: Signal,
   request: Message,

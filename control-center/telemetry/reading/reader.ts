@@ -6,7 +6,7 @@ import type { PackedBody, ReadBody } from './read-body.ts'
 import type { ThreadAnswer } from './read-thread.ts'
 
 /**
- * Reads bodies in a separate thread, because a compressed body of 20 kB can take seconds and would block the main
+ * Reads bodies in a separate thread. A compressed body of 20 kB can take seconds to read, which would block the main
  * thread. The next body belongs to the environment that has used the thread least.
  */
 export interface BodyReader {
@@ -16,8 +16,8 @@ export interface BodyReader {
 }
 
 /**
- * Timeout in ms, far longer than reading the largest body takes. After it, the thread is terminated. The next body is
- * read in a new thread.
+ * Timeout in ms, far longer than the largest body takes to read. When it expires, the thread is terminated, and the
+ * next body is read in a new thread.
  */
 const DEADLINE = 60_000
 /** Maximum heap of the thread, in MiB. The size of an unpacked body has separate limits. */

@@ -11,8 +11,8 @@ type DesiredState = { readonly number: number; readonly settings: Settings }
 
 /**
  * Sets up the forms for an environment's settings. `data-desired` is the URL of the environment's desired state. A form
- * with `data-solution` changes that solution's sign-in settings. If it also has `data-removes`, it removes them after
- * asking the confirmation question in `data-sure`. The other form changes all other settings.
+ * with `data-solution` changes that solution's sign-in settings. A form that also has `data-removes` removes these
+ * settings, after asking the question in `data-sure`. The remaining form changes all other settings.
  */
 export function takeOverDesiredSettings(): void {
   for (const form of document.querySelectorAll<HTMLFormElement>('[data-desired]')) {

@@ -39,7 +39,10 @@ export function takeOverMenus(): void {
 /** The position of the right click that opened the menu; null if the menu is next to its button. */
 let pointer: { readonly x: number; readonly y: number } | null = null
 
-/** On a link, or with Shift, the browser's own menu opens. The context menu key sends no pointer position. */
+/**
+ * Opens the row's menu, except on a link or with Shift: then the browser shows its own menu. The context menu key sends
+ * no pointer position.
+ */
 function openByRightClick(event: MouseEvent): void {
   const target = event.target as Element
   const button = target.closest('tr')?.querySelector<HTMLElement>('button[aria-haspopup=menu]') ?? null

@@ -35,7 +35,8 @@ function moveTarget(list: HTMLElement, item: HTMLElement, button: HTMLButtonElem
   else item.nextElementSibling?.after(item)
   numberTargets(list)
   const others = item.querySelectorAll<HTMLButtonElement>('button:enabled')
-  // Restore the focus. An element that is moved loses it, and at the end of the list, its button is disabled.
+  // Restore the focus, because a moved element loses it. If the button is now disabled, focus another button of this
+  // environment.
   const next = button.disabled ? others[0] : button
   next?.focus()
   const position = [...list.children].indexOf(item) + 1
