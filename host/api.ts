@@ -47,7 +47,9 @@ export type AdminApiParts = SolutionApiParts &
   TestingApiParts &
   UserApiParts &
   LinkApiParts & {
-    /** Authenticates admin requests. Both ports share it, so that failures on either are counted together. */
+    /**
+     * Authenticates admin requests. Both ports use the same middleware, so that their failures are counted together.
+     */
     readonly requireAdmin: RouterMiddleware
     readonly audit: Audit
     readonly limits: Limits
@@ -57,8 +59,7 @@ export type AdminApiParts = SolutionApiParts &
 /** The API under `/admin/api`. */
 export function adminApi(parts: AdminApiParts): Router {
   const router = new Router({ prefix: ADMIN_API, sensitive: true })
-  // Mounted inside the router, so that the check applies to every path that matches a route, even an unusual spelling
-  // of it.
+  // Inside the router, the check applies to every path that matches a route, even if it is spelled in an unusual way.
   router.use(parts.requireAdmin)
   addDescription(router, () => describeAdminApi(parts.version))
   addAdminRoutes(router, adminRoutes(parts), parts)
@@ -95,7 +96,7 @@ function adminRoutes(parts: AdminApiParts): AdminRoute[] {
   ]
 }
 
-/** Returns the API's routes for its description. These routes can't be called. */
+/** Returns the API's routes to generate its description. They have no working dependencies, so they can't be called. */
 export function declaredRoutes(): AdminRoute[] {
   return adminRoutes({ limits: createLimits() } as AdminApiParts)
 }

@@ -95,7 +95,6 @@ export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> &
     readonly draining: Pick<Draining, 'isReady' | 'isRefusing'>
     readonly hasExamples: StartPageParts['hasExamples']
     readonly localAdminPages: StartPageParts['localAdminPages']
-    /** See `HostOptions`. */
     readonly isLive?: boolean
     /** The errors of the first version in `solhost dev`; null if the host is not live. */
     readonly firstRefusal?: FirstRefusal | null
@@ -129,7 +128,7 @@ export function createApp(parts: HostParts): Koa {
   ])
 }
 
-/** All middleware of the admin port: the API and the admin pages, on an origin that no solution uses. */
+/** All middleware of the admin port, which serves the API and the admin pages. No solution uses this origin. */
 export function createAdminApp(parts: HostParts): Koa {
   const { settings, sites, pageSessions } = parts
   const pages = adminPages({ ...parts, limits: settings.limits, sharedOrigin: sites.shared })
@@ -164,13 +163,13 @@ function opening(parts: HostParts, port: 'pages' | 'admin' = 'pages'): Middlewar
 function adminApiStep(parts: HostParts): Middleware {
   const api = adminApi({ ...parts, log: parts.solutionLog, limits: parts.settings.limits })
   const routes = api.routes() as Middleware
-  // Skip the router for all other paths, because it compares a path with each of its routes.
+  // For all other paths, skip the router, because it would compare them with each of its routes.
   return (ctx, next) => (ctx.path.startsWith(ADMIN_API) ? routes(ctx, next) : next())
 }
 
 /**
- * Blocks only the solution list. Solutions' pages refuse new work themselves, but users who are signed in can continue
- * there.
+ * Blocks only the solution list. A solution's own pages refuse new work themselves, but let users who are signed in
+ * continue.
  */
 function closeListInMaintenance({ settings, maintenance, managedSettings }: HostParts): Middleware {
   const isList = async () => settings.startPage === 'list' && (await managedSettings.defaultSolution()) === null

@@ -4,7 +4,7 @@ import { firstRows } from '../../base/database/portable.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { HostDatabase } from '../database/tables.ts'
 
-/** Audited actions. Outcomes are `ok`, `refused`, `throttled` or an error code. */
+/** Audited actions. An outcome is `ok`, `refused`, `throttled` or an error code. */
 export const AUDIT_ACTIONS = [
   'sign-in',
   'remembered-sign-in',
@@ -87,8 +87,8 @@ export interface Audit {
   /** Resolves once the entry is in the database. Use it for operators' actions. */
   record(entry: AuditEntry): Promise<void>
   /**
-   * Returns entries, newest first. To get older ones, pass `next` as `before`. To limit database load, a call scans
-   * only the newest `LOOKED_AT` entries if no index covers the filter. A page can then be short and still have a
+   * Returns entries, newest first. To get older ones, pass `next` as `before`. If no index covers the filter, a call
+   * scans only the newest `LOOKED_AT` entries, to limit database load. A page can then be short and still have a
    * `next`.
    */
   read(options: AuditQuery): Promise<{ readonly items: readonly WrittenEntry[]; readonly next?: string }>
@@ -127,11 +127,11 @@ export type OutcomeCount = { readonly at: number; readonly outcome: string; read
 
 /** Replaces the name of an erased user, as actor and as target. */
 export const ERASED_USER = 'user:erased'
-/** Maximum entries that one call scans for a filter without an index, to limit database load. */
+/** Maximum entries that one call scans if no index covers the filter. This limits the database load. */
 const LOOKED_AT = 100_000
-/** Time range in ms that can be read quickly through the time index. */
+/** Maximum time range in ms of a query that is fast with only the time index. */
 const INDEXED_TIME = 86_400_000
-/** Maximum number of distinct values that are counted in one result. */
+/** Maximum number of counts in one result. Each is for one time step and outcome. */
 const MOST_COUNTS = 20_000
 
 const TABLE = { name: 'audit', columns: { target: 'target', place: 'solution' }, absent: null } as const
@@ -157,7 +157,8 @@ export function createAudit(db: HostDatabase, limits: Limits, now: () => number 
     },
     async countOutcomes({ actions, from, to, step }) {
       await journal.flush()
-      // Must be a literal: database servers treat a second parameter in GROUP BY as a different expression.
+      // The step must be a literal. In GROUP BY, database servers would treat a second parameter as a different
+      // expression.
       const at = sql<number>`${sql.ref('time')} - ${sql.ref('time')} % ${sql.lit(Math.round(step))}`
       const query = db
         .selectFrom('audit')

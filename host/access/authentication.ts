@@ -18,8 +18,8 @@ const REMEMBER_PAIR = 60_000
 
 /**
  * Authenticates API requests by the admin account (`Authorization: Basic`), an API token (`Bearer`), or an admin page
- * session (see `admitPageSession`). Rejects the Basic scheme from browser pages. Otherwise, any page could use
- * credentials that the browser has cached.
+ * session (see `admitPageSession`). The Basic scheme is rejected if a browser page sent the request. Otherwise, any
+ * page could use credentials that the browser has cached.
  */
 export function requireAdmin({ credentials, tokens, adminSecondStep: secondStep }: AuthenticationParts): Middleware {
   const memory = rememberPairs()
@@ -74,8 +74,8 @@ export function requireAdmin({ credentials, tokens, adminSecondStep: secondStep 
 }
 
 /**
- * Finds the token that a request contains. Only failures are counted. A token can't be guessed, because it has 256
- * random bits. A tool with a valid token must keep working even while others in its network fail.
+ * Finds the token that a request contains. Only failures are throttled: a token has 256 random bits, so it can't be
+ * guessed. A tool with a valid token keeps working even while others in its network fail.
  * @throws ERR_THROTTLED
  */
 export async function findToken(
@@ -111,7 +111,7 @@ function rememberPairs() {
 }
 
 function unauthenticated(ctx: Context, message: string): PlatformError {
-  // Don't use the Basic scheme: it makes browsers prompt for the password and send it with every later request.
+  // Don't offer the Basic scheme: it makes browsers prompt for the password and send it with every later request.
   ctx.set('WWW-Authenticate', 'Bearer realm="solhost"')
   return new PlatformError('ERR_UNAUTHENTICATED', message)
 }

@@ -46,7 +46,7 @@ export function createAdminCredentials({ account, audit, limits }: AdminCredenti
     try {
       await failures.consume(network)
     } catch (full) {
-      // Record this at most once a minute: a throttled client may keep retrying, and audit entries are kept for a year.
+      // Record this at most once a minute, because a throttled client may keep retrying.
       if (isNews(network)) note(ctx, actor, 'throttled')
       throw throttled((full as RateLimiterRes).msBeforeNext ?? FAILURE_WINDOW * 1000)
     }

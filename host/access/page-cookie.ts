@@ -4,22 +4,22 @@ import { stateOf } from '../../base/http/request.ts'
 
 /**
  * Chosen here: the cookie is `SameSite=Lax`, so that the session also applies when users follow a link to a page. GET
- * requests never change anything. All other requests must contain a token and Fetch Metadata that prove that an admin
- * page sent them. The path excludes solutions' URLs, in case both ports share a host name. The port in the cookie's
- * name separates several hosts on one machine.
+ * requests never change anything. Each other request must contain a token, and Fetch Metadata that prove that an admin
+ * page sent it. The path excludes solutions' URLs, in case both ports share a host name. The cookie's name includes the
+ * port, to separate several hosts on one machine.
  */
 export function setPageCookie(ctx: Context, value: string | null): void {
   setCookieOf(ctx, 'administration', value)
 }
 
-/** Sets the cookie of a sign-in that waits for its second step. */
+/** Sets the cookie of a sign-in that still needs its second step. */
 export function setStepCookie(ctx: Context, value: string | null): void {
   setCookieOf(ctx, 'administration-step', value)
 }
 
 function setCookieOf(ctx: Context, kind: Kind, value: string | null): void {
   const secure = isSecure(ctx)
-  // Behind a proxy, the socket doesn't show whether the client uses TLS.
+  // Set this explicitly: behind a proxy, the socket doesn't show whether the client uses TLS.
   ctx.cookies.secure = secure
   ctx.cookies.set(nameOf(ctx, kind), value, {
     httpOnly: true,

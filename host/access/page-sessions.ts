@@ -46,7 +46,9 @@ const CSRF = 'admin-csrf'
 /** Minimum interval in ms between updates of a session's last use. */
 const NOTE_EVERY = 30_000
 
-/** The value of a session's column `account` if an API token signed in. No account's fingerprint looks like this. */
+/**
+ * The value of the column `account` in a session that an API token started. No account's fingerprint looks like this.
+ */
 const tokenAccount = (id: string) => `token:${id}`
 
 /** @param now returns the current time in epoch milliseconds */

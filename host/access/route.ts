@@ -6,8 +6,8 @@ import { type Actor, actorOf, auditOf, type Named, needConfirmation, needScope, 
 import type { Audit, AuditAction } from './audit.ts'
 
 /**
- * The required token scope, in which `{name}` is a route parameter. `any`: any token is allowed. Null: only the admin
- * account and tokens with the scope `admin`. `account`: only the admin account.
+ * The token scope that a route requires. It can contain a route parameter as `{name}`. `any` allows any token. Null
+ * allows only the admin account and tokens with the scope `admin`. `account` allows only the admin account.
  */
 export type AdminRight = `${string}:${'read' | 'write'}` | 'any' | 'account' | null
 export type AdminRoute = Route<Actor, AdminRight, AuditAction, Named>
@@ -52,7 +52,10 @@ export function addAdminRoutes(
   })
 }
 
-/** The scope with its parameters filled in, as arguments for `needScope`. */
+/**
+ * Fills in the scope's parameters.
+ * @returns the arguments for `needScope`
+ */
 export function scopeOf(
   right: Exclude<AdminRight, 'any'>,
   params: Readonly<Record<string, string>>,

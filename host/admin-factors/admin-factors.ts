@@ -15,8 +15,8 @@ import type { AdminFactorMode } from '../config/settings.ts'
 export const ADMIN_FACTORS: FactorAccount = { source: 'admin', solution: '', uid: 'admin' }
 
 /**
- * The realm of sign-ins to the admin pages, stored where other sign-ins have their solution's name. No solution can
- * have this name, because solutions' names are in lower case.
+ * The realm of sign-ins to the admin pages. Other sign-ins store their solution's name there. No solution can have this
+ * name, because solutions' names are in lower case.
  */
 export const REALM = 'Admin-Pages'
 

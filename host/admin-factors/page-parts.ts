@@ -11,7 +11,7 @@ import type { AdminFactors, AdminSignIn } from './admin-factors.ts'
 
 /** Dependencies of the pages for the admin account's factors. */
 export type AdminFactorPageParts = Omit<FactorParts, 'passkeyRequests'> & {
-  /** Passkey requests for the origin of the admin pages, which no solution uses. */
+  /** Passkey requests for the origin of the admin pages. No solution uses this origin. */
   readonly adminPasskeys: PasskeyRequests
   readonly adminFactors: AdminFactors
   readonly adminOpenSignIns: OpenSignIns<AdminSignIn>

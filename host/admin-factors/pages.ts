@@ -28,7 +28,7 @@ export function addAdminFactorPages(router: Router, parts: AdminFactorPageParts)
   own(router, '/confirm', showConfirm, submitConfirm, parts)
 }
 
-/** Adds a page for operators who are signed in. It is a plain form that works without JavaScript. */
+/** Adds a page for operators who are signed in. The page is a plain form that works without JavaScript. */
 function own(
   router: Router,
   path: string,

@@ -10,12 +10,12 @@ import { localeOf, textFor } from '../pages/page.ts'
 import { ADMIN_FACTORS, noteAdmin, REALM } from './admin-factors.ts'
 import type { AdminFactorPageParts } from './page-parts.ts'
 
-/** The name of the service in the operator's authenticator app and passkeys. */
+/** The service name that authenticator apps and passkeys show to the operator. */
 export function titleOf(ctx: Context): string {
   return `Solhost ${textFor(ctx)('admin.area')}`
 }
 
-/** The requested admin page, as input for passkey requests. */
+/** Describes the requested admin page for passkey requests. */
 export function passkeyPageOf(ctx: Context): PasskeyPage & { readonly locale: string } {
   const scope = { realm: REALM, secure: stateOf(ctx).client.protocol === 'https', ownHost: true }
   const solution = { name: REALM, manifest: { title: titleOf(ctx) } }

@@ -33,7 +33,7 @@ const STEP_WAY: Pick<StepWay, 'ownPage' | 'accept' | 'redirect'> = {
     return { ctx, found, fields: await readForm(ctx, limits) }
   },
   async accept({ ctx, found }, _accepted, { adminOpenSignIns, pageSessions, settings }) {
-    // Of several parallel requests, exactly one succeeds.
+    // If several requests arrive in parallel, exactly one succeeds.
     if (!(await adminOpenSignIns.finish(found))) return new Refusal(null, () => goTo(ctx, '/admin/sign-in'))
     setStepCookie(ctx, null)
     setPageCookie(ctx, await pageSessions.start(stateOf(ctx).client.address))

@@ -7,7 +7,8 @@ import type { Screen } from './screen.ts'
 
 /**
  * Checks an event from one version of a form against another version.
- * @returns the check's result, and the event without rows that are not on the other version's page
+ * @returns the result of the check, and the event. Rows that the other version's page does not show are removed from
+ * the event
  */
 export function checkAgain(
   event: BrowserEvent,

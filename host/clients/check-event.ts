@@ -11,7 +11,7 @@ import type { FormView } from './view.ts'
 
 export type CheckedEvent =
   | { readonly kind: 'accepted'; readonly place: Place }
-  /** The event was valid until an earlier call changed the form. */
+  /** The event was valid when the browser sent it, but a call has changed the form since. */
   | { readonly kind: 'stale' }
   /** The value violates a rule in the form definition; the old value stays. */
   | { readonly kind: 'faulty'; readonly fault: InputFault }
@@ -33,11 +33,14 @@ export function checkEvent(
   const one = shown(place, view, context)
   const checked = checkKind(event, one)
   if (checked.kind === 'forged') return checked
-  // Check visibility before returning validation errors, because these must not reveal the rules of hidden elements.
+  // Check visibility before returning validation errors. The errors must not reveal the rules of hidden elements.
   return isShown(place, view, context) && isEnabled(place, view) ? checked : STALE
 }
 
-/** Checks the element and its ancestors. Unlike visibility, permissions never change while a client is open. */
+/**
+ * Checks the permissions for the element and its ancestors. Unlike visibility, permissions never change while a client
+ * is open.
+ */
 function hasPermissions(place: Place, context: RenderContext): boolean {
   for (let one: Place | undefined = place; one !== undefined; one = one.around?.place) {
     if (!isPermitted(one.element, context)) return false
@@ -87,8 +90,8 @@ function checkKind(event: BrowserEvent, one: Shown): CheckedEvent {
 }
 
 /**
- * Rows that are not on the page may have been on it a moment ago. The host doesn't store earlier pages, so it reports
- * them as stale, not as forged.
+ * A row that is not on the page may have been on it a moment ago. The host doesn't store earlier pages, so it reports
+ * such rows as stale, not as forged.
  */
 function checkRows(one: Shown<Extract<ElementDefinition, { type: 'table' }>>, rows: readonly (string | number)[]) {
   const { place } = one

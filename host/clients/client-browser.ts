@@ -8,9 +8,9 @@ import type { Visitor } from './visitor.ts'
 
 /** Connects a client to its browser, and waits for the browser to reconnect after a disconnect. */
 export interface ClientBrowser {
-  /** See `Client`. */
+  /** Implements the method of the same name in `Client`. */
   attach(connection: Connection, hello: Hello, visitor: Visitor, isCopy: boolean): void
-  /** See `Client`. */
+  /** Implements the method of the same name in `Client`. */
   detach(connection: Connection): void
 }
 
@@ -39,7 +39,7 @@ export function createClientBrowser(
       if (state.isOpen && state.sandbox !== null) {
         outbox.send(state.screen.language(state.handled), state.screen.whole(state.handled))
       }
-      // The frame that opens the dialog may have been lost with the connection.
+      // The frame that opens the dialog may have been lost with the previous connection, so send it again.
       if (state.confirming !== null) outbox.send({ kind: 'confirm', href: state.confirming.href })
       const report = parts.live?.reports.get(state.solution.name)
       if (report !== undefined) outbox.send({ kind: 'dev', report })

@@ -93,8 +93,7 @@ export function createClientCaller({ supervisor, bindings, log, storeRuns, calle
     if (result.failure === null || result.failure.code === 'client_gone' || result.failure.code === 'sandbox_busy') {
       return result
     }
-    // The call's commands are dropped. But its scripts have already changed elements, so the user must see these
-    // changes.
+    // Drop the call's commands. But its scripts have already changed elements, so show the user these changes.
     const call = { ...asked.call, kind: 'open' as const }
     const flushed = await run(sandbox, solution, { ...asked, entry: 'forms.flush', args: [], call })
     const { formUpdates, form, listening } = flushed.effects
@@ -110,7 +109,7 @@ export function createClientCaller({ supervisor, bindings, log, storeRuns, calle
 
 /**
  * The name of a call in telemetry. For form events, it identifies the event, such as `forms.orders.search.onAction`.
- * Only elements in the shown form can occur, so the number of names is bounded.
+ * Only elements of the shown form can occur in names, so their number is limited.
  */
 function nameOf({ entry, args: [event] }: ClientCall): string {
   if (entry !== 'forms.event' || typeof event !== 'object' || event === null || Array.isArray(event)) return entry

@@ -7,7 +7,7 @@ import { shownText } from './render/context.ts'
 /** Asks users to confirm their identity before a button press takes effect. */
 export interface ClientConfirming {
   /**
-   * Returns the information about a button press that scripts can read.
+   * Returns what scripts can read about a button press.
    * @param isConfirmedNow whether the user has confirmed this press
    */
   pressOf(isConfirmedNow: boolean): Promise<Press>

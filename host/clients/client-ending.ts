@@ -6,9 +6,9 @@ import { SIGN_OUT_TIME } from './late-sign-outs.ts'
 
 /** Ends a client, or only the context that its scripts run in. */
 export interface ClientEnding {
-  /** See `Client`. */
+  /** Implements the method of the same name in `Client`. */
   end(why: ClosedWhy | null): Promise<void>
-  /** See `Client`. */
+  /** Implements the method of the same name in `Client`. */
   move(code: number): Promise<void>
   /** Runs the forms' `onUnload`, then `onSolutionClose`. Any commands that they issue have no effect. */
   close(): Promise<void>
@@ -26,7 +26,7 @@ export const CLOSE_CODES: Readonly<Record<ClosedWhy, number>> = {
   failed: 4500,
   refused: 1008,
 }
-/** The close code when the page navigates to another page; see the frames `sign-in` and `sign-out`. */
+/** The close code if the page navigates to another page. See the frames `sign-in` and `sign-out`. */
 const LEFT = 1000
 
 /** @param over called once, when the client accepts no more browsers */
@@ -45,7 +45,7 @@ export function createClientEnding(
     if (state.grace !== null) clearTimeout(state.grace)
     const { connection } = outbox
     if (why !== null) connection?.close(CLOSE_CODES[why], { kind: 'closed', why })
-    // The page is about to navigate, which closes the connection. Close it here only if the page does not do so.
+    // The page is about to navigate, which closes the connection. Close it from here only if the page doesn't navigate.
     else if (connection !== null) setTimeout(connection.close, SIGN_OUT_TIME, LEFT).unref()
     over()
     return lane.enqueue(close)

@@ -19,7 +19,7 @@ export interface ClientNotices {
 
 export function createClientNotices(state: ClientState): ClientNotices {
   const { send } = state.outbox
-  /** The latest generation whose lost button press was already reported to the user. */
+  /** The latest generation in which a lost button press was reported to the user. */
   let undoneIn = -1
   return {
     sayFailed(reference, key = 'platform.client.failed') {

@@ -10,20 +10,20 @@ import { replayWork } from './client-replay.ts'
 import { beginIn, type ClientState } from './client-state.ts'
 
 /**
- * Opens the context that a client's scripts run in: the first one, one after a crash, and, on a live host, one for the
+ * Opens the context that a client's scripts run in, also after a crash. On a live host, it also opens a context for the
  * next version.
  */
 export interface ClientOpening {
   open(): Promise<void>
   /** Opens a new context if the last one ended unexpectedly. */
   reopen(): Promise<void>
-  /** See `Client`. */
+  /** Implements the method of the same name in `Client`. */
   renew(): Promise<void>
 }
 
 /**
- * How many times within `REOPENED_WITHIN` ms a client is reopened automatically after its scripts have ended their own
- * context.
+ * How many times within `REOPENED_WITHIN` ms a client is reopened automatically after its scripts have terminated their
+ * own context.
  */
 const MOST_REOPENED = 3
 const REOPENED_WITHIN = 60_000
@@ -47,7 +47,7 @@ export function createClientOpening(
     })
     if ('code' in opened) {
       parts.log.write(name, { level: 'error', code: opened.code, message: opened.message, correlationId })
-      // While the supervisor has paused the solution (`retryAt`), retrying soon would not help.
+      // If the supervisor has paused the solution (`retryAt`), an early retry would not help.
       const isBusy = opened.code === 'sandbox_busy' && opened.retryAt === undefined
       return couldNotOpen(isBusy ? 'platform.client.busy' : 'platform.client.notopened', correlationId)
     }

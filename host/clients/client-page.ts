@@ -25,7 +25,7 @@ const styled = new WeakMap<ActiveSolution, boolean>()
 
 /**
  * Sends the page of an open solution. The page's script requests the form over the WebSocket.
- * @param found null if no user is signed in: the solution is public, or opens its login form
+ * @param found null if no user is signed in, because the solution is public or opens its login form
  */
 export async function showClientPage(
   ctx: Context,
@@ -45,7 +45,8 @@ export async function showClientPage(
   const page = requestedPage(ctx)
   const query = page.slice(ctx.path.length)
   const account = accountOf(ctx, solution, found, parts)
-  // Issue a token even without a user: this sets the cookie that identifies the browser in the WebSocket handshake.
+  // Issue a token even if no user is signed in. This sets the cookie that identifies the browser in the WebSocket
+  // handshake.
   const formToken = parts.formTokens.issue(ctx, cookieScope(ctx, parts.sites, name))
   const html = renderShell({
     locale,
@@ -73,7 +74,7 @@ export function accountOf(
   return {
     username,
     logoutAction: `/solution/${name}/logout`,
-    // The issuer of a login token vouches for the user, so there is no account to manage here.
+    // The issuer of a login token vouches for the user, so the user has no account to manage here.
     accountHref: methods.includes('token') ? null : accountPath(name),
     formToken: formTokens.issue(ctx, cookieScope(ctx, sites, name)),
   }

@@ -32,7 +32,7 @@ export type ClientsParts = {
   readonly signOutTargets: SignOutTargets
   readonly log: Pick<SolutionLog, 'write'>
   readonly audit: Audit
-  /** Absent if open clients stay on their version. */
+  /** Only on a live host. Without it, open clients keep their version. */
   readonly live?: Live | undefined
   readonly storeRuns?: StoreQueuedRuns | undefined
   /** Called after each script call. */
@@ -48,7 +48,7 @@ export type ClientsParts = {
 export type Live = {
   /** The URL of a version's style sheet, which changes when the content changes; null if the version has none. */
   readonly styleHref: (solution: ActiveSolution) => Promise<string | null>
-  /** The report that each solution's pages show above the form, by the solution's name. */
+  /** Keyed by the solution's name: the report that the solution's pages show above the form. */
   readonly reports: Map<string, DevReport>
 }
 

@@ -5,7 +5,7 @@ import type { CallEntry } from './client-entries.ts'
 import type { ClientState } from './client-state.ts'
 import type { UserWork } from './user-work.ts'
 
-/** On a live host: shows the user's form in the version that has just opened, and replays the user's actions in it. */
+/** On a live host: after a new version has opened, shows the user's form in it and replays the user's actions. */
 export async function replayWork(
   work: UserWork,
   state: ClientState,

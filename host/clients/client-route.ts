@@ -22,14 +22,14 @@ export type ClientRouteParts = Omit<ClientPageParts, 'store'> & {
   readonly remembered: Remembered
 }
 
-/** WebSocket close code: the page's session has ended. */
+/** The WebSocket close code that means that the page's session has ended. */
 const SIGNED_OUT = 4401
-/** RFC 6455, section 7.4.1: the page reconnects after this code. */
+/** A WebSocket close code (RFC 6455, section 7.4.1). The page reconnects after it. */
 const INTERNAL_ERROR = 1011
 
 /**
- * Handles the WebSocket of an open client. Scripts can't read the status of a refused handshake, so users who are not
- * signed in get a close code instead. Only requests from other origins are refused during the handshake.
+ * Handles the WebSocket of an open client. Only requests from other origins are refused during the handshake. Users who
+ * are not signed in get a close code instead, because the page's script can't read the status of a refused handshake.
  * @param mode `isOpenToAll`: whether the client works without a session, because of mode NONE or a login form
  */
 export function connectClient(

@@ -13,8 +13,8 @@ import { createUserWork, type UserWork } from './user-work.ts'
 import type { Visitor } from './visitor.ts'
 
 /**
- * The state that one client's modules share. Tasks in its `lane` change it. Only browser connections, the end of the
- * client and the loss of its context bypass the lane.
+ * The state that one client's modules share. It is changed by tasks in its `lane`. Only browser connections, the end of
+ * the client and the loss of its context change it without the lane.
  */
 export type ClientState = ShownState & {
   readonly id: string

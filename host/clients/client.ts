@@ -29,7 +29,7 @@ export interface Client {
    * Connects a browser and closes the previous connection. `isCopy` means that the tab is a duplicate of another one.
    */
   attach(connection: Connection, hello: Hello, visitor: Visitor, isCopy: boolean): void
-  /** The connection has closed. The client waits for a new one until its grace period ends. */
+  /** Call this when the connection has closed. The client waits for a new connection until its grace period expires. */
   detach(connection: Connection): void
   receive(connection: Connection, frame: BrowserFrame): void
   /** On a live host: switches to the active version, and restores the user's form and input. */
@@ -44,9 +44,12 @@ export interface Client {
    * @returns once everything has run
    */
   move(code: number): Promise<void>
-  /** The content that the client currently shows. Solution tests read this, since they have no browser. */
+  /** What the client currently shows. Solution tests read this, because they have no browser. */
   readonly screen: Screen
-  /** Runs an entry function and applies its effects, as after an event. @returns once that is done */
+  /**
+   * Runs an entry function and applies its effects, as after an event.
+   * @returns once the effects are applied
+   */
   run(entry: string, args: readonly Json[]): Promise<void>
 }
 

@@ -52,16 +52,17 @@ const SESSIONS_EVERY = 700
 /** Interval in ms between WebSocket pings. */
 const HEARTBEAT = 20_000
 /**
- * Time in ms for an existing connection to respond to a ping. If it responds, the new tab is a duplicate, not a reload.
+ * How long an existing connection has to respond to a ping, in ms. If it responds, the new tab is a duplicate, not a
+ * reload.
  */
 const ANSWER_TIME = 1000
-/** Time in ms that clients have to end when the host stops. */
+/** How long clients have to end when the host stops, in ms. */
 const STOP_TIME = 1500
-/** Time in ms that running calls have to finish and send their responses, before connections are closed. */
+/** How long running calls have to finish and send their responses before connections are closed, in ms. */
 const ANSWERED_WITHIN = 1000
 /** Close code when the host stops (RFC 6455, section 7.4.1). The page then connects to another host. */
 const GOING_AWAY = 1001
-/** "Try again later", from the IANA registry of close codes. */
+/** The WebSocket close code "Try again later", from the IANA registry. */
 const TRY_LATER = 1013
 
 export function createClients(given: ClientsParts): Clients {
@@ -76,7 +77,7 @@ export function createClients(given: ClientsParts): Clients {
   const sockets = createWebSocketServer(MAX_BROWSER_FRAME)
   let isStopping = false
   let moving: NodeJS.Timeout | undefined
-  // While the database is down, this misses ended sessions. But each event checks its session too.
+  // While the database is down, this doesn't detect ended sessions. But each event checks its session too.
   const stopLooking = repeat(SESSIONS_EVERY, look, (error) => parts.onError(error, {}))
   const stopBeating = repeat(HEARTBEAT, () => {
     for (const { connection } of clients.values()) connection?.checkHeartbeat()
@@ -106,8 +107,8 @@ export function createClients(given: ClientsParts): Clients {
   }
 
   /**
-   * The browser's own client, if it is still open. `isCopy` means that another tab uses it, and this tab is a
-   * duplicate.
+   * Finds the client that this browser had, if it is still open. `isCopy` means that another tab uses it, and this tab
+   * is a duplicate.
    */
   async function comesBackTo(hello: Hello, visitor: Visitor): Promise<{ before: Client | null; isCopy: boolean }> {
     const client = hello.client === null ? undefined : clients.get(hello.client)
@@ -117,7 +118,7 @@ export function createClients(given: ClientsParts): Clients {
     return { before: isCopy || clients.get(client.id) !== client ? null : client, isCopy }
   }
 
-  /** @returns the limit that an additional client would exceed, if any */
+  /** @returns the limit that one more client would exceed; null if there is none */
   function limitMet({ solution, found, address }: Visitor): LimitName | null {
     const of = [...clients.values()].map(({ visitor }) => visitor).filter((one) => one.solution.name === solution.name)
     if (of.length >= limits.CLIENTS) return 'CLIENTS'
@@ -131,8 +132,8 @@ export function createClients(given: ClientsParts): Clients {
   }
 
   /**
-   * Writes to the audit log and the log. Identical entries from one network are written once a minute, so that
-   * repeating a request can't fill the logs.
+   * Writes to the audit log and the log. Identical entries from one network are written only once a minute, so that
+   * repeated requests can't fill the logs.
    */
   function noteOnce({ solution, found, address }: Visitor, outcome: string, line: NewLogLine): void {
     const actor = found === null ? 'user:' : `user:${found.session.username}`
@@ -208,8 +209,8 @@ export function createClients(given: ClientsParts): Clients {
       }, STOP_TIME).unref()
       const moved = Promise.all([...clients.values()].map((client) => client.move(GOING_AWAY)))
       const isInTime = await within(ANSWERED_WITHIN, moved)
-      // Also close sockets that have no client or whose calls take longer. Otherwise, the HTTP servers would wait for
-      // them.
+      // Also close sockets that have no client, and those of calls that are still running. Otherwise, the HTTP servers
+      // would wait for them.
       for (const socket of sockets.clients) socket.close(GOING_AWAY)
       if (!isInTime) await within(STOP_TIME - ANSWERED_WITHIN, moved)
       await within(STOP_TIME, parts.lateSignOuts.endAll())

@@ -17,7 +17,7 @@ export interface Connection {
    * @returns whether the browser responds within `milliseconds`
    */
   answers(milliseconds: number): Promise<boolean>
-  /** Terminates the connection if there was no response to the last ping; otherwise, sends the next ping. */
+  /** Sends a ping. Terminates the connection instead if there was no response to the last ping. */
   checkHeartbeat(): void
 }
 
@@ -28,14 +28,17 @@ export type ConnectionEvents = {
 }
 
 /**
- * Rate limit: how many frames a browser may send without a pause, and how many more per second. No person clicks or
- * types this fast.
+ * Rate limit: the number of frames that a browser may send in a burst, and the number per second after that. No person
+ * clicks or types this fast.
  */
 const BURST = 300
 const PER_SECOND = 60
 /** Each full block of this many bytes in a frame is counted as an additional frame. */
 const BYTES_OF_ONE = 4096
-/** How many rejected frames are tolerated: if a form changes during a click, the click can cause one. */
+/**
+ * How many rejected frames are tolerated. Even a correct page can cause one: the form may change just as the user
+ * clicks.
+ */
 const FORGIVEN = 20
 /** Time in ms after which one rejected frame is forgiven. */
 const FORGOTTEN_EVERY = 3000
@@ -116,7 +119,7 @@ export function createConnection(
   function end(): void {
     refused += 1
     close(POLICY_VIOLATION, { kind: 'closed', why: 'refused' })
-    // Stop receiving until the close timeout.
+    // Don't receive anything more while waiting for the browser to close the connection.
     socket.pause()
   }
 

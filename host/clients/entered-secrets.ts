@@ -2,7 +2,7 @@ import type { FormUpdate } from '../../plugins/forms/host.ts'
 import { elementsOf, type FormDefinition } from '../../runtime/forms/form-definition.ts'
 import { createRedact, type Redact } from '../solutions/redact.ts'
 
-/** Values entered in one client that must not reach the log. Its scripts may quote them in any later call. */
+/** Values entered in one client that must not be logged. The client's scripts may quote them in any later call. */
 export interface EnteredSecrets {
   /**
    * Call this when `onSolutionOpen` receives the page's query parameters. All `custom_*` parameters are treated as
@@ -19,8 +19,8 @@ export interface EnteredSecrets {
 }
 
 /**
- * Only the newest values are stored, up to these limits on the number of values and total characters. No person types
- * more passwords.
+ * Maximum number of stored values and of their characters. The newest values are kept. No person types more passwords
+ * than this.
  */
 const MOST_VALUES = 50
 const MOST_CHARACTERS = 100_000

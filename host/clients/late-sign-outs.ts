@@ -1,8 +1,8 @@
 import type { Visitor } from './visitor.ts'
 
 /**
- * Ends users' sessions after a script has signed them out. The page gets some time to do this first, because only its
- * request can remove the cookies. The user is signed out even if the page does nothing.
+ * Ends users' sessions after a script has signed them out. The page first gets some time to do this itself, because
+ * only its request can remove the cookies. If the page does nothing, the user is signed out anyway.
  */
 export interface LateSignOuts {
   add(visitor: Visitor): void

@@ -6,8 +6,8 @@ export interface Outbox {
   /** Null while no browser is connected. */
   readonly connection: Connection | null
   /**
-   * Without a browser, stores frames that would otherwise be lost. Other frames aren't needed, because the browser
-   * later gets the whole form.
+   * Sends frames. While no browser is connected, stores the frames that the browser needs later. It doesn't need the
+   * others, because it gets the whole form when it reconnects.
    */
   send(...frames: readonly HostFrame[]): void
   /** Sends the `first` frame, then the stored ones. */

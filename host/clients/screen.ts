@@ -54,7 +54,7 @@ export type ScreenParts = {
   readonly overrides: ReadonlyMap<string, string>
 }
 
-/** If more elements than this change together, the whole form is sent, because that takes the browser no longer. */
+/** If more elements than this change together, the whole form is sent. The browser processes it just as fast. */
 const MOST_CHANGES = 40
 
 export function createScreen(parts: ScreenParts): Screen {
@@ -76,7 +76,7 @@ export function createScreen(parts: ScreenParts): Screen {
     const find = createMessages(solution.texts, ofLocale, overrides)
     return (key) => {
       const text = find(key)
-      // The platform first looks up its own keys in the solution's table, so a miss there is expected.
+      // The platform first looks up its own keys in the solution's table. It is normal that they are missing there.
       if (text === null && !key.startsWith('platform.')) missing(key, ofLocale)
       return text
     }
@@ -120,7 +120,7 @@ export function createScreen(parts: ScreenParts): Screen {
     if (shown === null || definition === undefined || names.length === 0) return []
     if (names.length > MOST_CHANGES) return [whole(seq)]
     const context = contextOf(shown)
-    // If the user has no permission for a form, send none of it.
+    // If the user has no permission for the form, don't send any part of it.
     if (!isPermitted(definition, context)) return []
     const view = views.of(shown)
     const changes = outermost(definition, names)

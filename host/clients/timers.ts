@@ -6,11 +6,12 @@ export interface Timers {
   clear(): void
 }
 
-/** The guest binding has the same limit, and throws an error above it. */
+/** Maximum pending functions. The guest binding has the same limit, and throws an error above it. */
 const MOST_PENDING = 100
 /**
- * Rate limit: how many functions a client may run without a pause, and how many more per second. Otherwise, functions
- * that reschedule themselves forever would slow down other clients, even with no browser connected.
+ * Rate limit: the number of functions that a client may run in a burst, and the number per second after that.
+ * Otherwise, functions that reschedule themselves forever would slow down other clients, even with no browser
+ * connected.
  */
 const BURST = 100
 const PER_SECOND = 10
@@ -21,9 +22,7 @@ const PER_SECOND = 10
  */
 export function createTimers(run: (id: number) => void, now: () => number = () => performance.now()): Timers {
   const timers = new Map<number, NodeJS.Timeout>()
-  /**
-   * How many functions may run immediately. A negative value means that this many functions are waiting for their turn.
-   */
+  /** How many functions may run immediately. If it is negative, that many functions are waiting. */
   let allowance = BURST
   let last = now()
 

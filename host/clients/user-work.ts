@@ -3,13 +3,13 @@ import type { BrowserEvent } from '../web/frames.ts'
 
 /**
  * Records a user's actions in forms on a live host, so that they can be replayed in the solution's next version. Input
- * that scripts have since overwritten is dropped. Effects of scripts are not recorded: the new scripts produce them
- * again.
+ * that scripts have overwritten since is dropped. Effects of scripts are not recorded, because the new scripts produce
+ * them again.
  */
 export interface UserWork {
   /** Records an event. If the version failed to open, the event is saved for the next version. */
   note(event: BrowserEvent): void
-  /** Call this when scripts set properties: drops the user's events that the new values overwrite. */
+  /** Call this when scripts set properties. It drops the user's events whose values are overwritten. */
   told(update: FormUpdate): void
   /**
    * Call this when the context ends. Saves the events of `form` for the next context.
@@ -53,7 +53,7 @@ export function createUserWork(): UserWork {
       const events = eventsOf(event.form)
       const key = `${event.element} ${PROPERTIES[event.type]}`
       const before = events.get(key)
-      // Move the latest event to the end, because the order of events matters: for example, a filter may have to run
+      // Move the latest event to the end, because the order of events matters. For example, a filter may have to run
       // before the page changes.
       events.delete(key)
       events.set(key, before === undefined ? event : joined(before, event))
@@ -91,7 +91,7 @@ function isKept(event: BrowserEvent): event is Kept {
   return Object.hasOwn(PROPERTIES, event.type)
 }
 
-/** Row selections accumulate; any other event replaces the previous one. */
+/** Row selections are combined; any other event replaces the previous one. */
 function joined(before: Kept, event: Kept): Kept {
   if (event.type !== 'onRecordSelection' || before.type !== 'onRecordSelection') return event
   const others = before.value.rows.filter((id) => !event.value.rows.includes(id))

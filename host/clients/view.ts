@@ -1,8 +1,8 @@
 import type { Cell, Option, TableRow } from '../../runtime/forms/form-definition.ts'
 
 /**
- * The current state of a client's form: the properties that scripts changed, by element. Absent properties have the
- * value from the form definition. `elements` is a Map, so that no name can refer to an inherited property.
+ * The current state of a client's form: the properties that scripts changed, by element. For other properties, the form
+ * definition applies. `elements` is a Map, so that no name can refer to an inherited property.
  */
 export interface FormView {
   /** A literal text, or `i18n:` followed by the key of a text. */

@@ -29,7 +29,7 @@ export type Visitor = {
 }
 
 /**
- * The visitor's attempt to sign in. The account is not known yet, so the attempt counts only towards the network's
+ * An attempt of the visitor to sign in. The account is not known yet, so the attempt counts only towards the network's
  * limit.
  */
 export function tryOf({ address }: Visitor) {

@@ -11,7 +11,7 @@ export interface RenderContext {
   readonly messages: Messages
   /** The user's permissions. Elements and tabs that require other permissions are omitted. */
   readonly permissions: ReadonlySet<string>
-  /** `PLATFORM_TESTING_MODE`: whether elements have the attribute `data-cy`. */
+  /** Whether elements have the attribute `data-cy`, which `PLATFORM_TESTING_MODE` turns on. */
   readonly isTesting: boolean
   /** The base URL of the solution's media, such as `/solution/orders/media/`. */
   readonly mediaBase: string
@@ -28,7 +28,7 @@ export function formatsOf({ locale, formats = locale }: RenderContext): string {
   return formats
 }
 
-/** Resolves a text: `i18n:orders.title` is looked up, and an unknown key becomes `!orders.title!`. */
+/** Resolves a text. `i18n:orders.title` is looked up. If no table has the key, the result is `!orders.title!`. */
 export function shownText({ messages }: RenderContext, text: string | null | undefined): string {
   if (!text?.startsWith('i18n:')) return text ?? ''
   const key = text.slice('i18n:'.length)

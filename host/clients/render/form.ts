@@ -51,15 +51,15 @@ export function renderForm(definition: FormDefinition, view: FormView, context: 
     dir: directionOf(context.locale),
     'data-cy': context.isTesting && context.form,
   })
-  // Only the script sends data: with method=dialog, the browser itself sends nothing.
+  // Only the page's script sends data. With method=dialog, the browser doesn't submit the form.
   const form = html`<form class="form" method="dialog" novalidate autocomplete="off" aria-labelledby="${formId(context.form)}.title"${own}>${definition.saves !== undefined && html`<p class="unsaved" id="${formId(context.form)}.unsaved" aria-live="polite"></p>`}<h1 id="${formId(context.form)}.title" tabindex="-1"><bdi>${title}</bdi></h1>${renderLayout(definition.layout, parts)}</form>`
   return { html: form.text, title }
 }
 
 /**
  * Renders one element with its content, to replace the tag with the same id.
- * @returns null if the user must not get the element now: it is unknown, an ancestor is invisible, or the user has no
- *   permission for it or an ancestor
+ * @returns null if the element is unknown, an ancestor is invisible, or the user has no permission for the element or
+ * an ancestor
  */
 export function renderElement(
   definition: FormDefinition,
@@ -83,10 +83,7 @@ export function formId(form: string): string {
   return `f-${form}`
 }
 
-/**
- * The tabs that the user may see, and the open one. If the state doesn't contain any of their names, the first tab is
- * open.
- */
+/** The tabs that the user may see, and the open tab. If the state names none of these tabs, the first one is open. */
 export function shownTabs({ element, state, context }: Shown<TabsElement>): {
   tabs: readonly Tab[]
   open: string | null
@@ -129,8 +126,8 @@ function renderPlace(place: Place, parts: Parts): Markup {
   const one = shown(place, parts.view, parts.context)
   const { type } = place.element
   const isSeen = isVisible(place.element, parts.view)
-  // Never hide labels: scripts show results in them, and screen readers don't announce text that appears in a hidden
-  // element.
+  // Never hide labels, because scripts show results in them. Screen readers don't announce text that appears in a
+  // hidden element.
   const own = attributes(type === 'label' ? { 'aria-live': 'polite' } : { hidden: !isSeen })
   return html`<div class="element is-${type}" id="${one.id}"${own}>${isSeen && renderContent(one, parts)}</div>`
 }
@@ -184,7 +181,7 @@ function renderPanel(one: Shown<PanelElement>, parts: Parts): Markup {
 
 /**
  * The tabs pattern of WAI-ARIA: there is one Tab stop, and arrow keys move between tabs. Closed tabs are on the page
- * but hidden, so they open immediately and keep what the user typed.
+ * but hidden. So they open immediately, and the user's input in them is preserved.
  */
 function renderTabs(one: Shown<TabsElement>, parts: Parts): Markup {
   const { id, element, context, isEnabled } = one

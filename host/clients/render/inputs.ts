@@ -31,8 +31,8 @@ export function renderTextInput(shown: Shown<TextElement | EmailElement>): Marku
 }
 
 /**
- * The page never contains a password. It contains only whether one is set. If so, the browser leaves the input
- * unchanged; otherwise, it clears the input.
+ * The page never contains a password, only whether one is set. If one is set, the browser leaves the input unchanged.
+ * Otherwise, it clears the input.
  */
 export function renderPassword(shown: Shown<PasswordElement>): Markup {
   const isKept = textValue(shown) !== ''
@@ -41,7 +41,8 @@ export function renderPassword(shown: Shown<PasswordElement>): Markup {
 
 export function renderTextarea(shown: Shown<TextareaElement>): Markup {
   const { element } = shown
-  // HTML parsers ignore the first line break after the tag, so add one.
+  // HTML parsers ignore a line break directly after the opening tag. Add one, so that a line break in the value is
+  // preserved.
   return field(
     shown,
     html`<textarea${inputAttributes(shown)}${lineLimits(shown)} rows="${element.rows}" dir="auto">\n${textValue(shown)}</textarea>`,
@@ -70,8 +71,8 @@ export function renderNumber(shown: Shown<NumberElement>): Markup {
 }
 
 /**
- * Shows the number with grouped digits over the input while it is not being edited. Chosen here: by default only for
- * amounts, since years and house numbers are written without grouping.
+ * Shows the number with grouped digits over the input while the user is not editing it. Chosen here: only amounts are
+ * grouped by default, because years and house numbers are written without grouping.
  */
 function grouped(shown: Shown<NumberElement>, input: Markup): Markup {
   const { element, context } = shown

@@ -44,7 +44,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Control characters are not valid HTML, and an unpaired surrogate would break the frame: both become U+FFFD. */
+/**
+ * Escapes a text for HTML. Control characters are not valid HTML, and an unpaired surrogate would break the frame. Both
+ * are replaced with U+FFFD.
+ */
 function escaped(text: string): string {
   return text
     .toWellFormed()

@@ -24,14 +24,14 @@ export function outlineOf(form: FormDefinition): ReadonlyMap<string, Place> {
   return outline
 }
 
-/** The properties that scripts changed in an element. */
+/** Returns the properties of an element that scripts have changed. */
 export function stateOf(view: FormView, name: string): ElementState {
   return view.elements.get(name) ?? NOTHING
 }
 
 /**
- * Whether the user gets an element: the element and its ancestors must be visible and permitted. Elements in closed
- * tabs are included, since the browser opens tabs without the host.
+ * Whether the browser gets an element. The element and its ancestors must be visible, and the user must have permission
+ * for them. Elements in closed tabs are included, because the browser opens tabs without the host.
  */
 export function isShown(place: Place, view: FormView, context: RenderContext): boolean {
   for (let one: Place | undefined = place; one !== undefined; one = one.around?.place) {

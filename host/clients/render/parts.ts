@@ -4,7 +4,7 @@ import { ownText, type RenderContext, shownText } from './context.ts'
 import { attributes, html, type Markup } from './markup.ts'
 import { isEnabled, type Place, stateOf } from './outline.ts'
 
-/** An element and everything that is needed to render it. */
+/** An element, and everything needed to render it. */
 export type Shown<Element extends ElementDefinition = ElementDefinition> = {
   readonly element: Element
   readonly place: Place

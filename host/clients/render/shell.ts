@@ -27,8 +27,8 @@ export interface ShellModel {
     readonly formToken: string
   }
   /**
-   * The data that the page posts to its own URL after a script has signed a user in. Set if the client opens a login
-   * form.
+   * The data that the page posts to its own URL after a script has signed a user in. Only set if the client opens a
+   * login form.
    */
   readonly signIn?: { readonly action: string; readonly formToken: string } | null
   /** A form to include in the page, from `renderForm`. */

@@ -15,7 +15,7 @@ export type TablePage = {
   readonly sort: Sort | null
 }
 
-/** Sorts the rows and returns those on the shown page. Events may only name rows on this page. */
+/** Sorts the rows and returns those on the shown page. Browsers may send events only for rows on this page. */
 export function shownRows(element: TableElement, state: ElementState, locale: string): TablePage {
   const all = state.rows ?? element.value
   const sort = allowedSort(element, state.sort ?? null)
@@ -27,14 +27,14 @@ export function shownRows(element: TableElement, state: ElementState, locale: st
   return { rows, page, pages, first: rows.length === 0 ? 0 : start + 1, total: all.length, sort }
 }
 
-/** A cell's value, but never a property inherited from `Object.prototype`. */
+/** Returns a cell's value. Properties inherited from `Object.prototype` are ignored. */
 export function cellOf(row: TableRow, column: string): Cell | undefined {
   return Object.hasOwn(row, column) ? row[column] : undefined
 }
 
 /**
- * Number of leading characters that are compared when sorting cells. Without this limit, sorting 10,000 cells of
- * digits, which are compared as numbers, blocks the host for 5 s. With it, sorting takes 0.15 s.
+ * How many leading characters of cells are compared when sorting. Digits are compared as numbers, which is slow:
+ * without this limit, sorting 10,000 cells of digits blocks the host for 5 s. With it, sorting takes 0.15 s.
  */
 const COMPARED = 64
 
@@ -57,7 +57,7 @@ function sorted(
   const result = rows.toSorted((one, other) => {
     const a = cellOf(one, sort.column) ?? null
     const b = cellOf(other, sort.column) ?? null
-    // Empty cells come last in both directions, since users don't sort to see them.
+    // Empty cells come last in both directions. Users don't sort to see them.
     if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1
     const byRank = ranks.size === 0 ? 0 : rankOf(a) - rankOf(b)
     return way * (byRank || compare(a, b, order))
@@ -65,7 +65,7 @@ function sorted(
   kept.set(rows, { key, rows: result })
   return result
 
-  /** Sort values without a badge after those with one. */
+  /** Values without a badge are sorted after those with one. */
   function rankOf(cell: NonNullable<Cell>): number {
     return ranks.get(String(cell)) ?? ranks.size
   }

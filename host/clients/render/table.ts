@@ -7,8 +7,8 @@ import { described, labelOf, notes, type Shown, testName } from './parts.ts'
 import { cellOf, shownRows, type TablePage } from './table-rows.ts'
 
 /**
- * Renders one page of a table. The ARIA roles are explicit, because in a narrow window CSS shows rows as cards, which
- * removes the implicit table roles.
+ * Renders one page of a table. The ARIA roles are explicit: in a narrow window, CSS shows rows as cards, which removes
+ * the implicit table roles.
  */
 export function renderTable(shown: Shown<TableElement>): Markup {
   const { element, state, id, context, isEnabled } = shown

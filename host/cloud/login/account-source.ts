@@ -60,7 +60,7 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
     return failed(solution, { kind: 'answer', why, retryAfter: null })
   }
 
-  /** @param uid the only user that is accepted in the response; null accepts any user */
+  /** @param uid the only user that the response may be about; null allows any user */
   function answerOf({ solution }: Asking, said: AuthenticateAnswer, uid: string | null): SignInAnswer {
     if (said.outcome === 'refused') return refused(said.reason)
     const { username, tenant } = said
@@ -102,12 +102,12 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
         address: asking.address,
         ...(Object.keys(custom).length === 0 ? {} : { custom }),
       })
-      // The name or password exceeds the protocol's limits, so the control center has no such user. Don't send the
+      // If the name or password exceeds the protocol's limits, the control center has no such user. Don't send the
       // request.
       if (!asked.success) return refused('credentials')
       return answerOf(asking, read(asking, await requests.authenticate(asking.solution.name, asked.data)), null)
     },
-    // The user has just used the passkey, which is treated like a sign-in with credentials.
+    // The user has just used the passkey. This is treated like a sign-in with credentials.
     checkPasskey: (asking, { account }) => refresh(asking, account.uid, Date.now()),
     recheck: (asking, { uid, lastLoginAt }) => refresh(asking, uid, lastLoginAt),
     // The control center has just confirmed that the user has access. If they lose it afterwards, the next use of the

@@ -22,7 +22,7 @@ export interface CloudLogin {
    * The login page from the control center. Null for other authenticators, or if there is no usable page. Never throws.
    */
   pageOf(solution: Pick<ActiveSolution, 'name' | 'manifest'>): Promise<DesignedPage | null>
-  /** Read by the health page. */
+  /** The problems that the health page shows. */
   readonly problems: CloudLoginProblems['states']
   stop(): Promise<void>
 }

@@ -21,7 +21,10 @@ export type CloudLoginPagesParts = {
   readonly rows: PageRows
   readonly problems: CloudLoginProblems
   readonly solutionLog: Pick<SolutionLog, 'write'>
-  /** Identifies the control center and environment. An ETag is valid only for the pair that sent it. */
+  /**
+   * Identifies the control center and environment. An ETag is valid only for the control center and environment that
+   * sent it.
+   */
   readonly source: string
   /** Aborted when the host stops. Results of pending requests are then ignored. */
   readonly stopped: AbortSignal
@@ -29,7 +32,7 @@ export type CloudLoginPagesParts = {
   readonly now: () => number
 }
 
-/** A solution's page in the memory of this host. */
+/** A solution's page that is cached in this host's memory. */
 type Held = {
   readonly page: DesignedPage | null
   /** SHA-256 of the page's source; null if there is no page. */
@@ -44,7 +47,7 @@ type Asking = { readonly begun: number; readonly read: Promise<void>; readonly d
 
 /** Minimum interval in ms between requests for a page. Hosts that share a database also share this interval. */
 const ASK_EVERY = 60_000
-/** How long a visitor waits for a newer page if there is an older one, in ms. */
+/** How long a visitor waits for a newer page if an older one is cached, in ms. */
 const PATIENCE = 1000
 /** How long a visitor waits for the first page, in ms. That page must first be requested and compiled. */
 const FIRST_PATIENCE = 8000
@@ -90,7 +93,7 @@ export function createCloudLoginPages(parts: CloudLoginPagesParts): CloudLoginPa
       if (page === null) return
       hold(solution, { page, digest, tag: isOurs ? kept.tag : null, refusedTag: null })
     }
-    // Clocks of hosts differ: a host whose clock is ahead must not prevent this one from sending a request.
+    // The clocks of hosts differ. A host whose clock is ahead must not keep this one from sending a request.
     if (isOurs) hold(solution, { checkedAt: Math.max(before.checkedAt, Math.min(kept.checkedAt, now())) })
   }
 
@@ -179,7 +182,7 @@ export function createCloudLoginPages(parts: CloudLoginPagesParts): CloudLoginPa
   }
 }
 
-/** Waits for `done`, but no longer than the given time. */
+/** Waits for `done`, but only for the given time. */
 async function within(done: Promise<void>, milliseconds: number): Promise<void> {
   if (milliseconds <= 0) return
   const over = new AbortController()

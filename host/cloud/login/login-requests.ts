@@ -11,7 +11,7 @@ import type { CloudSettings } from '../../config/cloud-settings.ts'
 
 /**
  * The control center's response to a request. `away`: it could not be reached, or had a server error. `token`: it
- * rejects the remote environment token. `unknown`: the environment has no such solution. `answer`: the response does
+ * rejected the remote environment token. `unknown`: the environment has no such solution. `answer`: the response does
  * not follow the protocol. `unchanged`: the page still has the ETag that was sent. `retryAfter` is in seconds; null if
  * the control center sent none.
  */
@@ -41,11 +41,11 @@ const MOST_PAGE = 1024 ** 2
 const MOST_ANSWER = 512 * 1024
 /** Timeout of a request, including its whole response, in ms. */
 const PATIENCE = 5000
-/** Maximum for `Retry-After` times from the control center, in ms; longer times are reduced to this maximum. */
+/** Maximum for `Retry-After` times from the control center, in ms. Longer times are capped. */
 const LONGEST_WAIT = 3_600_000
 /**
- * Error codes if the control center closes a keep-alive connection while the request is being sent. The request is then
- * retried once.
+ * Error codes that occur if the control center closes a keep-alive connection while a request is being sent. The
+ * request is then retried once.
  */
 const ENDED = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']
 /** An ETag (RFC 9110, section 8.8.3). Longer ones are ignored. */

@@ -16,7 +16,10 @@ export type KeptPage = {
   readonly checkedAt: number
 }
 
-/** Every call returns within `PATIENCE` ms. While the database is unreachable, pages are neither read nor stored. */
+/**
+ * Stores pages in the database. Every call returns within `PATIENCE` ms. While the database is unreachable, pages are
+ * neither read nor stored.
+ */
 export interface PageRows {
   read(solution: string): Promise<KeptPage | null>
   keep(solution: string, kept: KeptPage): Promise<void>

@@ -36,7 +36,7 @@ const MESSAGES: Readonly<Record<CloudLoginProblem, (why: string) => string>> = {
     `The login page from the control center was rejected: ${why}. Users see the previous page or the default one. Fix the page in the control center.`,
 }
 
-/** Minimum interval between log lines for an intermittent problem, in ms. */
+/** Minimum interval between log lines for a problem that comes and goes, in ms. */
 const QUIET = 60_000
 
 export function createCloudLoginProblems(

@@ -20,14 +20,14 @@ export type ApplyParts = {
 }
 
 /**
- * `later`: something is temporarily unavailable, and `why` is the reason. Everything is retried after at least `wait`
- * ms.
+ * The result of applying a desired state. `later` means that something is temporarily unavailable; `why` is the reason.
+ * Everything is retried after at least `wait` ms.
  */
 export type Applied = { readonly kind: 'done'; readonly results: readonly SolutionResult[] } | Later
 type Later = { readonly kind: 'later'; readonly why: string; readonly wait: number | null }
 type One = { readonly kind: 'one'; readonly result: SolutionResult } | Later
 
-/** Timeout in ms for downloading a bundle. After it, the bundle is requested again. */
+/** Timeout for downloading a bundle, in ms. When it expires, the bundle is requested again. */
 const BUNDLE_TIME = 5 * 60_000
 const MOST_FAULTS = 50
 
@@ -94,7 +94,7 @@ function reasonOf({ code, message, details }: PlatformError): Refusal {
   }
 }
 
-/** Errors may quote scripts. Cut each text, so that the report is not rejected as too long. */
+/** Errors may quote scripts, so truncate each text. Otherwise, the report could be rejected as too long. */
 function shortFault(fault: { message?: unknown; file?: unknown; line?: unknown; column?: unknown }) {
   const { message, file, line, column } = fault
   return {

@@ -3,9 +3,9 @@ import { SATELLITE_API } from '../../../base/protocol/protocol.ts'
 import type { CloudSettings } from '../../config/cloud-settings.ts'
 
 /**
- * The control center's response. `away`: there was no response or a temporary error. `wait` is the `Retry-After` time
- * in ms, if there was one. `barred`: the control center rejects the token, or the server is not a control center. Only
- * the operator can fix this. `too-large`: more than `maxBytes` bytes.
+ * The control center's response. `away`: there was no response, or a temporary error. `wait` is the `Retry-After` time
+ * in ms; null if there was none. `barred`: the control center rejects the token, or the server is not a control center.
+ * Only the operator can fix this. `too-large`: the response has more than `maxBytes` bytes.
  */
 export type CloudAnswer =
   | { readonly kind: 'answer'; readonly status: number; readonly body: Uint8Array }
@@ -17,11 +17,11 @@ export type CloudRequest = {
   readonly method: 'GET' | 'POST'
   /** The path below `/satellite/v1/`. */
   readonly path: string
-  /** JSON. */
+  /** The request body, as JSON text. */
   readonly body?: string
   /** The maximum size of the response, in bytes. */
   readonly maxBytes: number
-  /** Timeout in ms, until the last byte of the response. */
+  /** Timeout for the whole response, in ms. */
   readonly timeout: number
   readonly signal: AbortSignal
 }
@@ -29,13 +29,13 @@ export type CloudRequest = {
 /** Sends a request to the control center with the remote environment token. Never throws. */
 export type AskCloud = (asked: CloudRequest) => Promise<CloudAnswer>
 
-/** Timeout for a response in ms, in addition to the time of long polling. */
+/** Timeout for a response, in ms. The time of long polling is added to it. */
 export const ANSWER_TIME = 20_000
 /** Maximum for `Retry-After` times from the control center, in ms. Longer times are capped. */
 const LONGEST_WAIT = 10 * 60_000
 /**
- * Client errors that don't mean that the token was rejected. For example, 404: a bundle is no longer in the desired
- * state.
+ * Client errors that don't mean that the token was rejected. For example, 404 means that a bundle is no longer in the
+ * desired state.
  */
 const PASSED_ON = [400, 404, 409, 413, 415, 422]
 
