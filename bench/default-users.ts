@@ -12,7 +12,10 @@ export function nameOf(kind: 'member' | 'strange', number: number): string {
   return `${kind === 'member' ? 'member  ' : 'stranger'} ${String(number).padStart(6, '0')}`.replaceAll(' ', '-')
 }
 
-/** Fills a folder's users table. All users share one hash, since creating a hash for each would take an hour. */
+/**
+ * Fills the users table of the database in a folder. All users share one hash, since creating a hash for each would
+ * take an hour.
+ */
 export async function addUsers(home: string, count: number): Promise<void> {
   const db = await openHostDatabase(home)
   const hash = await hashPassword(PASSWORD)

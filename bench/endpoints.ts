@@ -28,7 +28,7 @@ addEventListener('fetch', (event) => {
   const name = decodeURIComponent(new URL(event.request.url).pathname.split('/').at(-1))
   event.respondWith(Response.json(answer({ params: { name } })))
 })`
-/** Duration of each half of a round, in ms. */
+/** Duration of each of the two halves of a round, in ms. */
 const HALF = Number(process.env.BENCH_HALF ?? 5000)
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
 /** Duration of the flood in ms. */

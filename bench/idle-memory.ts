@@ -4,7 +4,7 @@ import { type RealHost, startRealHost } from './real-host.ts'
 import type { Row } from './report.ts'
 import { figure, pause } from './rounds.ts'
 
-/** Warm-up uploads, which load code and fill caches; not measured. */
+/** Number of warm-up uploads, which load code and fill caches. They are not measured. */
 const BEFORE = 50
 const UPLOADS = 100
 /**

@@ -26,7 +26,7 @@ const ONE_OF_EACH: Numbers = { spins: 1, allocates: 1, crashes: 1 }
  */
 const EVER_NEW: Numbers = { spins: 4, allocates: 20, crashes: 30 }
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 4)
-/** Duration of each half of a round, in ms. */
+/** Duration of each of the two halves of a round, in ms. */
 const HALF = 5000
 /** Interval between the neighbour's logins in ms, whether or not the previous login got a response. */
 const DUE_EVERY = 20
@@ -78,7 +78,7 @@ async function measureBeside(numbers: Numbers, work: string, atMost: number | nu
   }
 }
 
-/** Sends the form at each due time for `milliseconds`; resolves with all responses. */
+/** Sends the form at each due time for the duration `milliseconds`. Resolves with all responses. */
 export async function logins(form: Form, milliseconds: number, dueEvery = DUE_EVERY): Promise<Login[]> {
   const start = performance.now()
   const running: Promise<Login>[] = []

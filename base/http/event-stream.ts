@@ -13,8 +13,8 @@ export type EventStream = {
   /** The comment that is sent first. It shows the reader that the stream is open. */
   readonly greeting: string
   /**
-   * Whether the reader is still authorised. If this check throws, for example because the database is down, the stream
-   * continues.
+   * Checks whether the reader is still authorised. If the check throws, for example because the database is down, the
+   * stream continues.
    */
   readonly isStillIn: () => Promise<boolean>
   /**

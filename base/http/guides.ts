@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type Router from '@koa/router'
 import { allowGuide } from './content-security.ts'
 
-/** The docs as a static site (`npm run docs:site`). Packages and images contain it; in a clone it may be missing. */
+/** The docs as a static site (`npm run docs:site`). Packages and images contain it. In a clone, it may be missing. */
 const SITE = fileURLToPath(new URL('../../build/site/', import.meta.url))
 
 const TYPES: Readonly<Record<string, string>> = {

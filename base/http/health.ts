@@ -2,7 +2,8 @@ import type { Middleware } from 'koa'
 import { requireReading } from './method-check.ts'
 
 /**
- * Health probes, which respond under any host name: live while the process responds, ready while it accepts new work.
+ * Health probes, which respond under any host name. The live probe succeeds while the process responds, the ready probe
+ * while it accepts new work.
  */
 export function health(isReady: () => boolean): Middleware {
   return (ctx, next) => {

@@ -63,8 +63,8 @@ export function inTurn(handle: RequestListener): RequestListener {
     if (connection.open < MOST_OPEN && connection.waiting.length === 0) return begin(connection, request, response)
     if (connection.waiting.length >= MOST_WAITING) return void socket.destroy()
     connection.waiting.push(() => begin(connection, request, response))
-    // Pause the socket only after the rest of the chunk has been parsed, because Node resumes it at the end of each
-    // request in the chunk.
+    // Pause the socket only after the rest of the chunk has been parsed. Node resumes it at the end of each request in
+    // the chunk.
     process.nextTick(pause, socket, connection)
   }
 }

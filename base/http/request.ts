@@ -9,7 +9,7 @@ import type { Site, Sites } from './sites.ts'
 export type RequestState = {
   correlationId: string
   client: ClientSide
-  /** Null if the host name is unknown, or if the request was sent to the admin port. */
+  /** The requested site; null if the host name is unknown, or if the request was sent to the admin port. */
   site: Site | null
 }
 

@@ -9,7 +9,7 @@ export type Site =
   | { readonly kind: 'solution'; readonly solution: string; readonly origin: string }
 
 export interface Sites {
-  /** The site of a request; null for an unknown host name (421). */
+  /** The requested site; null for an unknown host name (421). */
   find(client: ClientSide): Site | null
   /** A solution's URL as its users see it, without a path. */
   originOf(solution: string, client: ClientSide): string
@@ -20,7 +20,7 @@ export interface Sites {
   originForAdmin(solution: string, client: ClientSide): string
   /**
    * A solution's URL for links in emails, without a path; null if neither `SOLUTION_ORIGIN` nor `PUBLIC_URL` is set. It
-   * doesn't depend on a request; otherwise, the request's sender could choose where a link goes.
+   * doesn't depend on a request. Otherwise, the request's sender could choose where a link points.
    */
   linkOriginOf(solution: string): string | null
   /** Whether all solutions share an origin. If so, they must trust each other. */

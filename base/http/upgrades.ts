@@ -25,8 +25,7 @@ export function asksForWebSocket(request: IncomingMessage): boolean {
 
 /**
  * Node's `shouldUpgradeCallback`. Node emits an upgrade even while the request's body is still arriving, or while
- * earlier requests still wait for their responses. Such upgrades are rejected, because the responses could not be sent
- * in order.
+ * earlier requests are still unanswered. Such upgrades are rejected, because the responses could not be sent in order.
  */
 export function takesUpgrade(request: IncomingMessage): boolean {
   if (!asksForWebSocket(request)) return false

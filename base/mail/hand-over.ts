@@ -1,7 +1,7 @@
 import type { Transporter } from 'nodemailer'
 import type { MailSettings } from '../config/mail-settings.ts'
 
-/** An email's recipient and content. The text is plain, so nothing in it is interpreted as markup. */
+/** An email's recipient and content. The content is plain text, so nothing in it is interpreted as markup. */
 export type MailText = { readonly to: string; readonly subject: string; readonly text: string }
 
 /**
@@ -34,7 +34,7 @@ export function createHandOver(
       port,
       secure: tls === 'implicit',
       requireTLS: tls === 'required',
-      // Without TLS, the mail server is on loopback, where traffic can't be intercepted.
+      // TLS is off only if the mail server is on loopback, where traffic can't be intercepted.
       ignoreTLS: tls === 'none',
       ...(account === null ? {} : { auth: { user: account.user, pass: account.password } }),
       connectionTimeout: times.connect,

@@ -103,7 +103,7 @@ export function createMailShares(
       const anew = await ofOrigin.set({ hour, count: 1 }).where('hour', '<', hour).executeTakeFirst()
       if (anew.numUpdatedRows > 0n) return
       if (await insertOnce(db, service.counts, { organisation, asked_by: askedBy, hour, count: 1 })) return
-      // Either another request has created the row for this hour, or the limit is reached.
+      // Not inserted: either another request has created the row for this hour, or the limit is reached.
       if ((await further()).numUpdatedRows === 0n) throw usedUp(origin, hour)
     },
   }

@@ -14,8 +14,8 @@ export interface Mail {
   /** Whether `SMTP_URL` is set. If not, links are shown instead of mailed. */
   readonly isSetUp: boolean
   /**
-   * Resolves when the email is stored in the database. It is sent from there, and retried for three days.
-   * @param origin who the email is sent for; if omitted, the service itself
+   * Resolves when the email is stored in the database. The email is sent from there, and retried for three days.
+   * @param origin who the email is sent for; by default, the service itself
    * @throws ERR_MAIL_UNAVAILABLE if no mail server is configured, or too many emails are queued
    * @throws ERR_THROTTLED under the same conditions as `needShare`
    */
@@ -54,10 +54,10 @@ export type MailParts = {
   readonly db: Database
   readonly service: MailService
   readonly key: PlatformKey
-  /** Null if no mail server is configured. */
+  /** Hands an email to the mail server; null if no mail server is configured. */
   readonly handOver: ((mail: MailText) => Promise<HandedOver>) | null
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
-  /** The value of `MAILS_HOURLY`. If absent, its default applies. */
+  /** The value of `MAILS_HOURLY`. If absent, the property's default applies. */
   readonly hourly?: number | undefined
 }
 
@@ -72,7 +72,8 @@ export function createMail(parts: MailParts, now: () => number = Date.now): Mail
   const senders = new Set<Promise<void>>()
   let senderCount = 0
   /**
-   * The number of requests to look for due emails. A sender that notices a new request looks again before it stops.
+   * The number of times that a search for due emails was requested. A sender that notices a new request searches again
+   * before it stops.
    */
   let requests = 0
   let isStarted = false

@@ -20,7 +20,10 @@ export type MailRow = {
  */
 export type MailCountRow = { organisation: string; asked_by: string; hour: number; count: number }
 
-/** The mail tables of both services. A control center's database also has the host's tables, which it doesn't use. */
+/**
+ * The mail tables of hosts and control centers. A control center's database also has the host's tables, which it
+ * doesn't use.
+ */
 export type MailTables = {
   mails: MailRow
   mail_counts: MailCountRow

@@ -12,7 +12,7 @@ export type ProviderSetting = {
   readonly required: 'yes' | 'no' | 'issuer'
   /** The default; null if there is none, or if the discovery document provides it. */
   readonly default: string | null
-  /** The allowed values; null for any text that is valid for the setting. */
+  /** The allowed values; null if the setting is free text. */
   readonly values: readonly string[] | null
 }
 
@@ -38,7 +38,7 @@ export function providerForms(): readonly ProviderForm[] {
   })
 }
 
-/** Shown only for `Custom`, since the table contains the other providers' URLs. */
+/** The URL settings. They are shown only for `Custom`, since the other providers' URLs are built in. */
 const ADDRESSES: readonly SettingName[] = [
   'authorizationBaseUrl',
   'accessTokenEndpoint',

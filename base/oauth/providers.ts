@@ -21,7 +21,7 @@ export type ResponseMode = 'query' | 'form_post' | 'fragment'
 
 /** A provider's defaults, which settings override. */
 export type ProviderRow = {
-  /** The provider's display name; null to use its host name. */
+  /** The provider's display name. If null, its host name is shown. */
   readonly title: string | null
   /** The settings that `places` accepts. */
   readonly settings: readonly OwnSetting[]
@@ -39,9 +39,12 @@ export type ProviderRow = {
   readonly responseModes: readonly ResponseMode[]
   /** Whether all server-side clients of the provider have a secret. */
   readonly needsSecret: boolean
-  /** If null, the method is chosen from the provider's discovery document. */
+  /**
+   * How clients authenticate at the token endpoint. If null, the method is chosen from the provider's discovery
+   * document.
+   */
   readonly clientAuthentication: ClientAuthentication | null
-  /** If false, the provider's profile at `userInfoEndpoint` contains the user's identity. */
+  /** Whether the provider sends ID tokens. If not, the user's identity is read from `userInfoEndpoint`. */
   readonly hasIdToken: boolean
 }
 
@@ -78,8 +81,10 @@ export const PROVIDERS: Readonly<Record<ProviderName, ProviderRow>> = {
     clientAuthentication: null,
   },
   /**
-   * Apple sends name and email only with form_post, and the name only at the first sign-in, in the form field `user`.
-   * @see https://developer.apple.com/documentation/signinwithapplerestapi/request-an-authorization-to-the-sign-in-with-apple-server.
+   * Apple sends the name and email only with form_post. The name is sent only at the first sign-in, in the form field
+   * `user`.
+   * @see
+   * https://developer.apple.com/documentation/signinwithapplerestapi/request-an-authorization-to-the-sign-in-with-apple-server.
    */
   Apple: {
     ...OPENID,

@@ -58,7 +58,7 @@ export function createCheckedAddresses(rules: AddressRules): CheckedAddresses {
   }
 }
 
-/** Creates a lookup that returns the checked addresses for any name. */
+/** Creates a `lookup` function for sockets. It returns the checked addresses, whatever the name. */
 export function only(addresses: readonly Address[]): LookupFunction {
   return (_host, { all }, done) => {
     const first = addresses[0] as Address

@@ -7,7 +7,7 @@ import { readAtMost, waitOf, whyNoAnswer } from './read-answer.ts'
 /**
  * The collector's response to one request.
  * - `later`: the collector is down or busy. `wait`, in ms, is set if it sent `Retry-After`.
- * - `barred`: the URL or token is wrong, which only the operator can fix. `status` 0 means that there is no URL to
+ * - `barred`: the URL or token is wrong, which only the operator can fix. A `status` of 0 means that there is no URL to
  *   connect to.
  * - `refused`: the collector will never accept this body.
  */
@@ -32,7 +32,10 @@ const MOST_ANSWER = 64 * 1024
 const LONGEST_WAIT = 10 * 60_000
 const zip = promisify(gzip)
 
-/** Retryable statuses of OTLP; proxies send 408. @see https://opentelemetry.io/docs/specs/otlp/#failures-1 */
+/**
+ * Retryable statuses of OTLP, and 408, which proxies send.
+ * @see https://opentelemetry.io/docs/specs/otlp/#failures-1
+ */
 const RETRIED = [408, 429, 502, 503, 504]
 /**
  * Statuses that only the operator can fix. Chosen here: OTLP drops batches on 404, but the operator can correct a URL.

@@ -1,6 +1,6 @@
 /* Reads responses from a control center or collector, which may be malformed, too long or missing. */
 
-/** @param most in bytes @returns null if the response is longer; the rest is not read */
+/** @param most maximum size in bytes @returns null if the response is longer; the rest is not read */
 export async function readAtMost(answer: Response, most: number): Promise<Uint8Array | null> {
   const chunks: Uint8Array[] = []
   let length = 0

@@ -33,7 +33,7 @@ export type SenderParts = PostOptions & {
   readonly log: Pick<Logger, 'warn' | 'info' | 'error'>
   readonly counted: (count: number, reason: DropReason) => void
   readonly sent: () => void
-  /** Returns a number from 0 to 1, for the random part of a delay. */
+  /** Returns a random number from 0 to 1, for varying the delay. */
   readonly random?: () => number
 }
 

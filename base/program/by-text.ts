@@ -1,10 +1,10 @@
-/** Texts with more characters are not cached, because anyone can send one in a request. */
+/** Maximum characters of a cached text. Longer texts are not cached, because anyone can send one in a request. */
 const LONGEST = 300
 
 /**
  * Caches the results of a function without side effects. Use it if the argument is often the same, such as a header
  * from the same browser.
- * @param most texts in the cache; it is cleared when it is full
+ * @param most the maximum number of texts in the cache, which is cleared when it is full
  */
 export function cachedByText<T>(most: number, compute: (text: string) => T): (text: string) => T {
   const cache = new Map<string, T>()

@@ -1,8 +1,8 @@
 import { randomFillSync } from 'node:crypto'
 
 /**
- * The number of bytes to request from the system at a time. Requesting the bytes of each value separately takes several
- * times as long.
+ * The number of bytes to request from the system at a time. Requesting the bytes for each value separately takes
+ * several times as long.
  */
 const POOL = 4096
 const pool = Buffer.alloc(POOL)

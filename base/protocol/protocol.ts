@@ -2,9 +2,9 @@ import { OAUTH_SETTINGS, SECRET_PLACEHOLDER } from '../../runtime/bundle/manifes
 import { z } from '../../runtime/zod.ts'
 
 /*
- * The protocol between a Satellite and the control center. The Satellite starts every request. Paths are under
+ * The protocol between a Satellite and the control center. The Satellite sends every request. Paths are under
  * `CLOUD_URL/satellite/v1/`, and the remote environment token is the bearer token. Both sides validate with these
- * schemas. Released Satellites rely on them: additions must be optional, and existing parts must not change.
+ * schemas. Released Satellites rely on these schemas: additions must be optional, and existing parts must not change.
  */
 
 export const SATELLITE_API = '/satellite/v1'
@@ -77,8 +77,8 @@ export const DesiredSettings = z
 export type DesiredSettings = z.infer<typeof DesiredSettings>
 
 /**
- * The desired state of an environment: a closed list of properties. Any other property makes it invalid. Otherwise,
- * anyone who controls the control center could change a Satellite's grants, secrets, admin account or URLs.
+ * An environment's desired state. Properties that are not listed here make it invalid. Otherwise, anyone who controls
+ * the control center could change a Satellite's grants, secrets, admin account or URLs.
  */
 export const DesiredState = z
   .strictObject({
@@ -114,13 +114,14 @@ export const DesiredAnswer = z.object({ statement: z.string().max(LONGEST_STATEM
 export const LONGEST_WAIT = 55
 
 /**
- * GET `key`: the public key that verifies statements. If none is pinned, the Satellite trusts the key that it got on
- * its first connection.
+ * GET `key`: the public key that verifies statements. If none is pinned, the Satellite trusts the key that it received
+ * on its first connection.
  */
 export const KeyAnswer = z.object({ publicKey: z.string().regex(/^[A-Za-z0-9_-]{43}$/) }).meta({ id: 'KeyAnswer' })
 
 /*
- * GET `bundles/{sha256}`: responds with `application/zip`, only for bundles that the environment's desired state lists.
+ * GET `bundles/{sha256}`: responds with `application/zip`. Only bundles in the environment's desired state are
+ * available.
  */
 
 /** All other fields of an error are dropped, because anyone with a token could send anything in them. */
@@ -150,11 +151,11 @@ export type SolutionResult = z.infer<typeof SolutionResult>
  */
 export const Report = z
   .object({
-    /** Created when the process starts. Distinguishes the nodes of an environment. */
+    /** A node's id, created when its process starts. It distinguishes the nodes of an environment. */
     node: z.uuid(),
     /** The Satellite's version. */
     version: z.string().max(100),
-    /** The sequence number of the last desired state that it tried to apply; 0 if there was none. */
+    /** The sequence number of the last desired state that the node tried to apply; 0 if there was none. */
     number: z.int().min(0),
     /** `refused`: the statement itself was not accepted; `reason` explains why. */
     outcome: z.enum(['none', 'applied', 'failed', 'refused']),
@@ -175,7 +176,8 @@ export const REPORT_EVERY = 30_000
 
 /**
  * GET `solutions/{name}/login-page` with `If-None-Match`: responds with 200 and an ETag, or with 304. `template` is a
- * login template under the usual rules for templates. `texts` are i18n tables by locale (`default`, `nl`, …) and key.
+ * login template, to which the usual rules for templates apply. `texts` are i18n tables by locale (`default`, `nl`, …)
+ * and key.
  */
 export const LoginPageAnswer = z
   .object({
@@ -223,7 +225,7 @@ export const AuthenticateAnswer = z
     }),
     z.object({
       outcome: z.literal('refused'),
-      /** `verify`: the email address is not confirmed yet; reported only after the correct password. */
+      /** `verify`: the email address is not confirmed yet. Reported only if the password is correct. */
       reason: z.enum(['credentials', 'verify']),
     }),
   ])

@@ -72,7 +72,7 @@ export function command<
   return { ...definition, run: (given, terminal) => definition.run(given as never, terminal) }
 }
 
-/** Ends a command with a message that explains what to do. */
+/** Thrown to end a command, with a message that explains what to do. */
 export class CommandError extends Error {
   readonly exit: Exit
 

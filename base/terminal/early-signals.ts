@@ -15,7 +15,7 @@ export function heedEarlySignals(): void {
   for (const signal of SIGNALS) process.on(signal, end)
 }
 
-/** Removes these handlers, for code that handles the signals itself. */
+/** Removes these signal handlers. Call this before other code handles the signals. */
 export function leaveEarlySignals(): void {
   for (const signal of SIGNALS) process.off(signal, end)
 }

@@ -12,7 +12,7 @@ export interface Terminal {
   styled(style: Style, text: string): string
   /** Same as `styled`, but for `err`. */
   styledError(style: Style, text: string): string
-  /** Whether the command can prompt the user and show progress. */
+  /** Whether the command can prompt the user and show its progress. */
   readonly isInteractive: boolean
   /** The user's environment variables. */
   readonly environment: Environment

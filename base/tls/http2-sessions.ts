@@ -16,7 +16,10 @@ const STUCK_TIME = 120_000
  * keep responses in memory by reading a byte now and then.
  */
 const LEAST_TAKEN = 1 / 10
-/** A connection that reads fewer bytes than this between two checks is slow: 12 kB per second. */
+/**
+ * A connection is slow if its peer reads fewer bytes than this between two checks. This corresponds to 12 kB per
+ * second.
+ */
 const SLOW = 60 * 1024
 const LOOK_EVERY = 5000
 /** Time in ms for a graceful close of a connection that must make room for another. */
@@ -40,7 +43,7 @@ type Seen = {
   /** When the last request began or ended. */
   lastUse: number
   /**
-   * At the last check: the number of bytes that had been written to the connection (`written`) and that were still
+   * At the last check: the number of bytes written to the connection so far (`written`), and how many of them were
    * unread (`held`).
    */
   written: number

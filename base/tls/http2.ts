@@ -27,7 +27,9 @@ const BOUNDS = {
    */
   maxHeaderListPairs: 2 * HEADER_FIELDS,
   maxSessionRejectedStreams: 100,
-  /** Limits for cancelled requests: the burst, and the rate per second (CVE-2023-44487, "rapid reset"). */
+  /**
+   * Limits for cancelled requests: the maximum burst, and the maximum rate per second (CVE-2023-44487, "rapid reset").
+   */
   streamResetBurst: 200,
   streamResetRate: 20,
   settings: {
@@ -65,7 +67,7 @@ export function createHttp2(
     session.on('error', () => session.destroy())
     watch.add(session)
   })
-  // The step that reads or writes a stream handles its errors. Without this listener they would crash the host.
+  // The code that reads or writes a stream handles its errors. Without this listener, they would crash the host.
   server.on('sessionError', () => undefined)
   return {
     take: (socket) => void server.emit('connection', socket),

@@ -45,7 +45,7 @@ export function originOf(certificate: HostCertificate | null, host: string, port
   return `${certificate === null ? 'http' : 'https'}://${urlHost(host)}:${port}`
 }
 
-/** The host part of the URL for a listening address. A wildcard address is replaced by the loopback address. */
+/** Returns the host part of the URL for a listening address. A wildcard address is replaced by the loopback address. */
 function urlHost(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host

@@ -74,7 +74,7 @@ class SecureServer extends Server {
       this.#sockets.add(socket)
       socket.once('close', () => this.#sockets.delete(socket))
     })
-    // A peer whose handshake failed can't read an HTTP response.
+    // Close the connection without a response, because a peer whose handshake failed can't read one.
     this.removeAllListeners('tlsClientError')
     this.on('tlsClientError', (_error, socket) => void socket.destroy())
   }

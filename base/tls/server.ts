@@ -13,8 +13,8 @@ import type { HostCertificate } from './watch-certificate.ts'
 export type WebServer = Server | SecureServer
 
 /**
- * Creates an HTTP server for an app, including its WebSockets. The server itself responds to invalid HTTP, with the
- * same security headers as all other responses.
+ * Creates an HTTP server for an app and its WebSockets. The server itself responds to invalid HTTP, with the same
+ * security headers as all other responses.
  */
 export function httpServer(app: Koa, settings?: ConnectionSettings): Server {
   const server = createServer({ shouldUpgradeCallback: takesUpgrade }, inTurn(requestListener(app)))

@@ -4,7 +4,7 @@ import type { Values } from '../config/property-groups.ts'
 import type { CertificateSource } from '../config/service-settings.ts'
 import { readCertificate } from './certificate.ts'
 
-/** The settings as they were read; an invalid property has no value. */
+/** The settings as read from the environment. Invalid properties have no value. */
 type ReadValues = Partial<Values>
 
 /** @param passphraseFile the file set with `CERTIFICATE_PASS_FILE`, if any @returns null if TLS is off */
@@ -14,7 +14,7 @@ export function certificateOf(values: ReadValues, passphraseFile: string | null)
   return { file: resolve(folder, name), passphrase, passphraseFile }
 }
 
-/** Returns the errors in the TLS settings: an unusable certificate file, and settings that contradict it. */
+/** Returns the errors in the TLS settings: an unusable certificate file, or settings that contradict each other. */
 export function tlsFaults(values: ReadValues, certificate: CertificateSource | null): string[] {
   if (certificate === null) {
     if (values.CERTIFICATE_NAME !== '') return []

@@ -33,7 +33,7 @@ export type WatchOptions = {
  * also stop when Kubernetes updates a secret by replacing a symbolic link two folders up. `stat` follows links.
  */
 const EVERY = 1000
-/** A problem with the certificate in use is logged again after this time, in ms. */
+/** Interval in ms after which a problem with the certificate in use is logged again. */
 const SAY_AGAIN = 86_400_000
 
 /** @throws ERR_CERTIFICATE */

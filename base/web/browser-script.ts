@@ -29,8 +29,8 @@ export type BrowserModule = BrowserScript & {
 }
 
 /**
- * Does the same as `makeScript` for a module script (`type="module"`), which keeps its imports of packages. They have
- * the form `import { … } from 'name'`.
+ * Does the same as `makeScript` for a module script (`type="module"`), whose imports of packages stay in the script.
+ * They have the form `import { … } from 'name'`.
  */
 export function makeModule(main: URL): BrowserModule {
   const { text, imported } = readModules(main)
@@ -42,7 +42,7 @@ function scriptOf(text: string): BrowserScript {
   return { text, hash: createHash('sha256').update(text).digest('base64url').slice(0, 22) }
 }
 
-/** The modules in one text, and the names that they import from packages. */
+/** The text of all modules, and the names that they import from packages. */
 function readModules(main: URL) {
   const modules: string[] = []
   const imported = new Map<string, Set<string>>()

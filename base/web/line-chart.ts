@@ -32,7 +32,7 @@ export type ChartData = {
    * often than `step`.
    */
   readonly joinsGaps?: boolean
-  /** A value that gets a horizontal line, such as a limit. */
+  /** A value to mark with a horizontal line, such as a limit. */
   readonly mark?: number
 }
 

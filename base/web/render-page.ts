@@ -46,7 +46,7 @@ export type ServiceFrame = {
   /** The prefix of the service's sign-in and sign-out URLs. */
   readonly root: '/admin' | ''
   readonly script: string
-  /** Sent by the page's script with each API request; null if no user is signed in. */
+  /** The token that the page's script sends with each API request; null if no user is signed in. */
   readonly csrfToken: string | null
   /** Whether the user signed in to the admin pages with an API token. Such users have no account page. */
   readonly isOfToken?: boolean
@@ -71,14 +71,14 @@ export type ServiceFrame = {
 type More = { readonly service?: ServiceFrame; readonly goesOnTo?: string }
 
 /**
- * Renders one template.
- * @param heading in the reader's language
+ * Renders a page's template.
+ * @param heading the page's heading, in the reader's language
  */
 export type PageRenderer = (template: string, frame: PageFrame, heading: string, model: object, more?: More) => string
 
 /**
  * Compiles every template in these folders once, so that requests never wait for the disk. A template's name is its
- * path without the extension. If two have the same name, the one in the later folder is used.
+ * path without the extension. If two templates have the same name, the later folder's template is used.
  */
 export function loadTemplates(folders: readonly URL[]): Eta {
   const templates = new Eta({ autoEscape: true, escapeFunction: escaped })
@@ -99,7 +99,7 @@ const STATES: Readonly<Record<string, 'good' | 'bad' | 'quiet'>> = {
 }
 
 const MOST_FORMATS = 100
-/** Maximum characters shown of an untrusted name. */
+/** Maximum number of characters to show of an untrusted name. */
 const MOST_SHOWN = 120
 const secondsFormat = keptByLocale(
   (language) => new Intl.NumberFormat(language, { style: 'unit', unit: 'second', unitDisplay: 'long' }),
@@ -177,7 +177,7 @@ export function createPageRenderer(templates: Eta, texts: TextTables, styles: st
       empty: (said: string | object) => partial('empty', { said }),
       plot: (plot: object) => partial('plot', { plot }),
       legendSample: (index: number) => partial('legend-sample', { index }),
-      /** Shows the beginning of a value, with the full value as a tooltip. Null means that there is no value. */
+      /** Shows the beginning of a value, with the full value as a tooltip. Returns null if there is no value. */
       code: (value: string | null | undefined, beginning = value) =>
         value == null ? null : html`<code title="${value}">${beginning}</code>`,
       badge: (kind: string, name: string) => html`<span class="state state-${kind}">${name}</span>`,

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** A queued request body for the collector. `count`: the data points, log records or spans in it. */
+/** A queued request body for the collector. `count` is the number of data points, log records or spans in it. */
 export type Batch = { readonly name: string; readonly count: number; readonly format: Format; readonly size: number }
 export type Format = 'pb' | 'json'
 

@@ -8,7 +8,7 @@ import type { Logger } from 'pino'
 export interface RequestQueue<Request> {
   /** Adds a request. If the queue is full, the request is dropped; the user can send it again. */
   take(request: Request): void
-  /** Resolves when all queued requests are done. */
+  /** Resolves when all queued requests have been processed. */
   settle(): Promise<void>
 }
 

@@ -37,7 +37,7 @@ export interface Pipelines {
   /** @throws ERR_NOT_FOUND */
   change(organisation: string, name: string, settings: PipelineSettings): Promise<Pipeline>
   /**
-   * Deletes the pipeline with its runs and their logs. Artifacts are kept.
+   * Deletes the pipeline with its runs and their logs. Artifacts are not deleted.
    * @throws ERR_NOT_FOUND
    */
   remove(organisation: string, name: string): Promise<void>

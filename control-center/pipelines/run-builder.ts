@@ -45,7 +45,7 @@ export type BuilderParts = {
   readonly builderHosts: BuilderHosts
   /** The operator's upstream proxy; null if there is none. */
   readonly upstream: UpstreamProxy | null
-  /** Null if builders run in the control center's network. */
+  /** The isolated network for builders; null if they run in the control center's network. */
   readonly fence: BuilderFence | null
 }
 

@@ -17,7 +17,8 @@ export interface RunLeases {
   /** Removes an expired lease. @returns false if the lease is still valid */
   removeEnded(transaction: CenterDatabase, run: string): Promise<boolean>
   /**
-   * Expires all leases, including leases that an earlier process left. Only for a database that no other process uses.
+   * Expires all leases, including those left by an earlier process. Call this only if no other process uses the
+   * database.
    */
   endAll(): Promise<void>
   /** Renews all valid leases of this process. @returns its leased runs, and whether a cancel was requested for each */

@@ -2,7 +2,7 @@
 export interface RunWaits {
   /** Waits until a run ends in this process, `signal` aborts, or `WAIT_EVERY` ms have passed. */
   wait(signal: AbortSignal): Promise<void>
-  /** Ends all waits. Call this when a run has ended in this process. */
+  /** Resolves all pending waits. Call this when a run has ended in this process. */
   wake(): void
 }
 

@@ -20,7 +20,7 @@ export type RunWorkParts = {
   readonly log: Pick<Logger, 'error'>
   /** Resolves when the run may begin, or when it is aborted while queued. */
   readonly waitForTurn: (at: RunAtWork) => Promise<void>
-  /** Called when a step begins or is done. */
+  /** Called when a step begins or has ended. */
   readonly onStep: (at: RunAtWork) => Promise<void>
 }
 

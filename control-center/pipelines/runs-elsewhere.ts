@@ -8,8 +8,8 @@ import type { RunWaits } from './run-waits.ts'
 /** Runs that another control center performs, or that have ended. */
 export interface RunsElsewhere {
   /**
-   * Requests a cancel. The process that performs the run sees the request when it next renews the lease. If that
-   * process has exited, the lease expires.
+   * Requests that a run be cancelled. The process that performs the run sees the request when it next renews the lease.
+   * If that process has exited, the lease expires.
    * @throws ERR_RUN_ENDED
    */
   cancel(run: Run): Promise<void>

@@ -12,7 +12,7 @@ import { performRun, type RunAtWork } from './run-work.ts'
 
 /** The runs that this control center performs. */
 export interface RunsHere {
-  /** Undefined if another control center performs the run, or it has ended. */
+  /** Finds a run; undefined if another control center performs it, or it has ended. */
   find(run: string): ActiveRun | undefined
   begin(pipeline: Pipeline, run: Run): ActiveRun
   /** Renews the leases, and aborts runs that have lost their lease or were cancelled. */

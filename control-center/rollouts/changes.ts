@@ -32,7 +32,7 @@ export type ChangeParts = {
 export type WantedVersion = DesiredVersion & { readonly organisation: string; readonly package: string }
 export type EnvironmentBefore = { readonly name: string; readonly before: DesiredVersion | null }
 
-/** Maximum number of different versions to compare for one page, so that the page loads quickly. */
+/** Maximum number of different versions that are compared for one page, so that the page loads quickly. */
 const MOST_COMPARED = 5
 
 /** @returns the changes in the order of the given environments */

@@ -30,8 +30,8 @@ export function judge(asked: Asked, nodes: readonly NodeReport[]): Verdict {
 }
 
 /**
- * The time in ms during which a rejection can still refer to an older statement. Nodes poll every minute, so a later
- * rejection refers to the current statement.
+ * How long, in ms, a rejection can still refer to an older statement. Nodes poll every minute, so a later rejection
+ * refers to the current statement.
  */
 const REFUSED_AFTER = 90_000
 

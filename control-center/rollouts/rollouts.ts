@@ -6,8 +6,8 @@ import type { VersionHolder } from '../packages/packages.ts'
 import { lockVersion } from '../packages/version-lock.ts'
 
 /**
- * `halted`: an environment failed, and the remaining ones wait for a decision. `cancelled`: changed environments keep
- * the new version; the others are not changed. `rolling-back`, then `rolled-back`: changed environments get their
+ * `halted`: an environment failed, and the remaining ones wait for a user's decision. `cancelled`: changed environments
+ * keep the new version; the others are not changed. `rolling-back`, then `rolled-back`: changed environments get their
  * previous version back.
  */
 export const ROLLOUT_STATES = ['running', 'halted', 'done', 'cancelled', 'rolling-back', 'rolled-back'] as const
@@ -97,9 +97,9 @@ export interface Rollouts {
   need(organisation: string, id: string): Promise<Rollout>
   /** The active rollouts of all organisations, except those that wait for a user's decision. */
   active(): Promise<readonly Rollout[]>
-  /** Changes a rollout's state. @returns false if the state is not in `from` any more */
+  /** Changes a rollout's state. @returns false if its current state is not in `from` */
   move(id: string, from: readonly RolloutState[], to: RolloutState): Promise<boolean>
-  /** Changes a step. @returns false if its state is not in `from` any more */
+  /** Changes a rollout's step. @returns false if its current state is not in `from` */
   changeStep(id: string, position: number, from: readonly StepState[], change: StepChange): Promise<boolean>
   /**
    * Describes an unfinished rollout that may still need a version; null if there is none. Checked before a version is
@@ -156,7 +156,7 @@ export function createRollouts(db: CenterDatabase, now: () => number = Date.now)
       const { organisation, package: name, sha256, version, pace, patience, createdBy, environments } = wanted
       const id = randomUUID()
       await db.transaction().execute(async (transaction) => {
-        // Locks the organisation's row, so that a concurrent `create` waits until this rollout is visible.
+        // Lock the organisation's row, so that a concurrent `create` waits until this rollout is visible.
         const unchanged = transaction.updateTable('organisations').set((ref) => ({ title: ref.ref('title') }))
         await unchanged.where('id', '=', organisation).execute()
         await refuseSecond(transaction, wanted)

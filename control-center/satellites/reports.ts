@@ -7,7 +7,7 @@ export type NodeReport = Report & { readonly seenAt: number }
 
 /** Stores the reports from Satellites. */
 export interface Reports {
-  /** Stores the report of a node, and updates its environment's state from the reports of all nodes. */
+  /** Stores a node's report, and updates the state of its environment from all nodes' reports. */
   take(environment: string, report: Report): Promise<void>
   /** Lists the environment's nodes that are considered running. The node that reported last is first. */
   live(environment: string): Promise<readonly NodeReport[]>

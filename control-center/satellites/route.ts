@@ -5,8 +5,8 @@ import type { Environment } from '../environments/environments.ts'
 import { environmentOf } from './satellite-access.ts'
 
 /**
- * A route for Satellites. It acts for the environment that the request's token belongs to; no other authorisation is
- * needed.
+ * A route for Satellites. It acts on behalf of the environment that the request's token belongs to, and needs no other
+ * authorisation.
  */
 export type SatelliteRoute = Route<Environment, null, never, object>
 

@@ -12,7 +12,7 @@ export type SatelliteAccessParts = {
   readonly audit: Audit
 }
 
-/** Authenticates Satellites by their remote environment token, which gives access to one environment only. */
+/** Authenticates Satellites by their remote environment token, which grants access to a single environment. */
 export function requireSatellite(environments: Environments, tokens: EnvironmentTokens, audit: Audit): Middleware {
   const isNews = createNews()
   return async (ctx, next) => {

@@ -21,7 +21,7 @@ export type StepAttempt = {
   readonly found: FoundSignIn<MemberSignIn>
 }
 
-/** A way to sign in from one of the step pages. */
+/** A way of signing in that one of the step pages offers. */
 export type StepWay = WayOfSigningIn<Context, StepAttempt, StepAttempt, SignedIn, SecondStepParts>
 type SignedIn = { readonly username: string; readonly to: string }
 
@@ -49,7 +49,7 @@ export async function userOf({ open }: FoundSignIn<MemberSignIn>, { users }: Sec
   return user?.enabled && user.passwordChangedAt === open.passwordChangedAt ? user : null
 }
 
-/** Starts the session if all steps are done. Of several parallel requests, exactly one succeeds. */
+/** Starts the session if all sign-in steps are complete. Of several parallel requests, exactly one succeeds. */
 async function complete({ ctx, found }: StepAttempt, parts: SecondStepParts): Promise<SignedIn | Refusal> {
   const { username, to, methods } = found.open
   const { openSignIns, pageSessions, passwordTickets, credentials, limits } = parts
@@ -81,7 +81,7 @@ export function formModel(action: string, formToken: string) {
   return { solution: { title: TITLE }, action, formToken }
 }
 
-/** Adds the attempt to use a factor to the audit log, and a second entry if the passkey seems to have been copied. */
+/** Records the use of a factor in the audit log. If the passkey seems to have been copied, adds a second entry. */
 export async function noteAnswer(
   ctx: Context,
   username: string,

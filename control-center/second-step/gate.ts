@@ -14,7 +14,7 @@ import type { Organisations } from '../organisations/organisations.ts'
 export const STEP_PATH = '/second-step'
 export const SET_UP_PATH = '/second-step/set-up'
 
-/** A sign-in that waits for its second step or for the set-up of a factor. */
+/** A sign-in that isn't complete until the second step is done or a factor is set up. */
 export type MemberSignIn = {
   readonly account: FactorAccount
   readonly username: string

@@ -30,7 +30,7 @@ export async function showSetUp(ctx: Context, found: FoundSignIn<MemberSignIn>, 
   const user = await userOf(found, parts)
   if (user === null) return showOver(ctx)
   const next = await nextStepOf(user, found.open.methods, parts)
-  // If the user has set up a factor in another tab in the meantime, a different step follows.
+  // If the user has meanwhile set up a factor in another tab, the sign-in continues with a different step.
   if (next !== null && next !== SET_UP_PATH) return goTo(ctx, next)
   if (needsProof(found, user, parts)) return showProof(ctx, found, user, parts)
   await send(ctx, found.open, parts.apps.newSecret(), null, 200, parts)

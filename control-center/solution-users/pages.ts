@@ -121,7 +121,7 @@ export function addSolutionUserPages(pages: PageRouter, parts: SolutionUserPageP
   }
 }
 
-/** Users who were invited but have not chosen a password yet are shown as invited. */
+/** Shows users as invited if they have not chosen a password yet. */
 function stateOf({ enabled, passwordChangedAt, mustVerifyEmail, emailVerifiedAt }: SolutionUser) {
   if (!enabled) return 'disabled'
   if (passwordChangedAt === null) return 'invited'

@@ -48,8 +48,8 @@ export type PublicUserPageParts = {
 }
 
 /**
- * Pages for users of solutions. They have no account in the control center: they follow a link in an email or on a login
- * page.
+ * Pages for users of solutions. These users have no account in the control center. They follow a link in an email or on
+ * a login page.
  */
 export function addPublicUserPages(router: Router, parts: PublicUserPageParts): void {
   const { userLinks, loginPages, solutionUsers, passwordRequests, throttle, audit, limits } = parts

@@ -173,7 +173,7 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
         await countAll(given.ctx, asked, async () => null)
         const signedIn = await solutionUsers.recheck(asked.place, uid, since)
         if (signedIn.user !== null) await giveBack(asked.environment.id)
-        // Recorded at most once a minute per user, since requests about existing users are not throttled.
+        // This is recorded at most once a minute per user, because the requests are not throttled for existing users.
         const isNew = signedIn.outcome === 'refused' && isNews(`${asked.environment.id} ${asked.place.solution} ${uid}`)
         if (isNew) await note(given.ctx, asked, 'solution-refresh', signedIn)
         return answerOf(signedIn)

@@ -118,7 +118,7 @@ export function createSolutionUsers(
   }
 }
 
-/** Uses `!` as the escape character, because a backslash doesn't have the same meaning on all database servers. */
+/** Uses `!` as the escape character, because a backslash doesn't have the same meaning on every database server. */
 function likeOf(prefix: string): string {
   return `${prefix.replace(/[!%_[\]]/g, '!$&')}%`
 }

@@ -43,7 +43,7 @@ async function send(form: HTMLFormElement): Promise<void> {
 
 type ApiRequest = { readonly address: string; readonly body: Record<string, unknown> }
 
-/** Returns null if a field has an invalid value. The user then sees an error. */
+/** Returns a form's fields; null if one has an invalid value. In that case, the user sees an error. */
 function requestOf(form: HTMLFormElement, place: HTMLElement): ApiRequest | null {
   try {
     const body = bodyOf(form)

@@ -29,7 +29,7 @@ export function csrfToken(): string {
 
 /**
  * Calls the API. If the API is unreachable, the status of the result is 0. If the user has been signed out in the
- * meantime, redirects to the sign-in page, which then returns to this page.
+ * meantime, redirects to the sign-in page. After the sign-in, the browser returns to this page.
  */
 export async function askApi(method: string, address: string, body?: unknown): Promise<Answer> {
   const headers = { 'X-CSRF-Token': csrfToken(), ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) }

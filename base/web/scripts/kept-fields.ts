@@ -10,7 +10,7 @@ const LONGEST = 10 * 60_000
 
 type KeptControl = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
 type KeptForm = {
-  /** The length of each list whose rows can be added and removed, in document order. */
+  /** The number of rows in each list with a variable number of rows, in document order. */
   readonly rows: readonly number[]
   readonly values: readonly (string | boolean)[]
 }
@@ -22,7 +22,7 @@ type KeptPage = {
   readonly sent: number
 }
 
-/** Stores the input on this page, except secrets, until the browser returns to the page. */
+/** Stores what the user entered on this page, except secrets, until the browser returns to the page. */
 export function keepFields(): void {
   const forms = [...document.forms]
   const sent = forms.findIndex((form) => form.getAttribute('aria-busy') === 'true')
@@ -46,7 +46,7 @@ export function restoreFields(): void {
   const sent = forms[kept.sent]
   if (sent === undefined || controlsOf(sent).length === 0) return
   sent.querySelector<HTMLButtonElement>('button[type=submit]')?.focus()
-  // A live region announces only changes after the page has loaded.
+  // A live region announces only changes that happen after the page has loaded.
   setTimeout(say, 100, scriptText('restored'))
 }
 

@@ -28,7 +28,7 @@ type LiveLog = {
 const MOST_ROWS = 500
 /** Delay before reconnecting, in ms. */
 const TRY_AGAIN = 2000
-/** Minimum interval in ms between announcements of new lines, since a screen reader reads them aloud. */
+/** Minimum interval in ms between announcements of new lines, since a screen reader reads each announcement aloud. */
 const TELL_EVERY = 5000
 
 /** Streams new lines of a solution's log into a page that shows the newest ones, newest first. */
@@ -67,12 +67,12 @@ async function follow(live: LiveLog): Promise<void> {
   }
 }
 
-/** `wait` is the time before the next attempt, in ms. */
+/** A rejected stream. `wait` is the time before the next attempt, in ms. */
 type Refusal = { readonly reason: string; readonly wait: number }
 
 /**
- * Resolves when the connection ends.
- * @returns the rejection if there are already too many streams
+ * Reads the stream until the connection ends. @returns why the server rejected the stream, if too many are already
+ * open; otherwise null
  */
 async function readStream(live: LiveLog, signal: AbortSignal): Promise<Refusal | null> {
   const answer = await askLog(live.address.replace(/&?limit=\d+/, ''), 'text/event-stream', signal)

@@ -64,7 +64,7 @@ function suggestSecretHosts(form: HTMLFormElement, api: string): void {
   field.dataset.suggested = found
 }
 
-/** Returns the host with its port, unless that is 443: the API requires this form. */
+/** Returns the host with its port, unless the port is 443. The API requires this format. */
 function hostIn(form: HTMLFormElement, setting: string): string {
   const control = form.querySelector<HTMLInputElement>(`#oauth-${setting}`)
   const written = control?.value.trim() || control?.placeholder || ''

@@ -127,7 +127,7 @@ async function uploadFile(parts: UploadForm, file: File): Promise<void> {
   else showProblem(place, answer.problem, form.dataset.workbench)
 }
 
-/** Shows the progress. After the last byte, the host checks the bundle; how long this takes is unknown. */
+/** Shows the progress. After the last byte, the host checks the bundle; the duration of this check is unknown. */
 function showSent({ form, bar, state, sent }: UploadForm, bytes: number, total: number): void {
   const isSent = bytes >= total
   const percent = isSent ? 100 : Math.floor((100 * bytes) / total)

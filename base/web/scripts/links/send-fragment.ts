@@ -15,8 +15,8 @@ export function sendFragment(): void {
 }
 
 /**
- * Loads the page again when its fragment changes. This happens when the user opens a second link while the page of the
- * first is still open: browsers then change only the fragment and don't load the page.
+ * Loads the page again when its fragment changes. If the user opens a second link while the page is still open,
+ * browsers change only the fragment and don't load the page.
  */
 function askAgain(): void {
   if (location.hash.startsWith('#token=')) location.replace(`${location.pathname}?again${location.hash}`)
