@@ -78,24 +78,25 @@ export type HostOptions = {
   readonly settings: Settings
   readonly log: Logger
   readonly version: string
-  /**
-   * Whether the output is a terminal. If it isn't, a generated password is written to a file instead of being returned.
-   */
+  /** Whether the output is a terminal. If it isn't, a generated password is written to a file and not returned. */
   readonly terminal: boolean
   /**
-   * Development mode (`solhost dev`): open clients switch to the next version of their solution automatically, and
+   * Development mode (`solhost dev`). Open clients switch to the next version of their solution automatically, and
    * error pages reload. Examples, solutions in the image and operator plugins are not loaded.
    */
   readonly isLive?: boolean
-  /** Whether the host queues a run when a job is due. Default: true. */
+  /** Whether the host adds a run when a job is due. Default: true. */
   readonly hasSchedules?: boolean
   /**
-   * Opens a debugger for scripts on this port of 127.0.0.1 (0: any free port). If absent, there is no debugger. Anyone
-   * who can connect to it can run arbitrary code in the sandbox processes. So only a command can enable it, never an
-   * environment variable or a bundle.
+   * Opens a debugger for scripts on this port of 127.0.0.1. Port 0 selects a free one. If absent, there is no debugger.
+   * Anyone who can connect to it can run arbitrary code in the sandbox processes. So only a command can enable it,
+   * never an environment variable or a bundle.
    */
   readonly inspect?: { readonly port: number; readonly node: DebugNode } | undefined
-  /** Default: `createSupervisor`. Tests pass a supervisor that reuses upload checks from other hosts. */
+  /**
+   * Default: `createSupervisor`. Tests pass a function whose supervisor reuses the results of upload checks on other
+   * hosts.
+   */
   readonly createSupervisor?: typeof createSupervisor
 }
 
@@ -111,22 +112,24 @@ export type Host = Addresses & {
   readonly solutionNames: () => Promise<readonly string[]>
   /** Whether the first start added the example solutions. */
   readonly hasExamples: boolean
-  /** Users of the example `orders`. Null if this host has no examples, or if other machines can reach the host. */
+  /**
+   * The users of the example `orders`. Null if this host has no examples, or if other machines can connect to the host.
+   */
   readonly exampleUsers: Pick<ExampleUsers, 'list' | 'file'> | null
-  /** Operations for live hosts, see `HostOptions`; null if `isLive` is off. */
+  /** Operations for development mode; see `HostOptions`. Null if `isLive` is off. */
   readonly live: LiveSolutions | null
-  /** Null unless enabled, see `HostOptions`. */
+  /** The debugger for scripts; null unless `inspect` is set. */
   readonly debugger: Pick<Debugger, 'address' | 'links'> | null
   /**
-   * Reports that the host is not ready, but keeps serving for `DRAIN_TIME`, see `Draining`. Then refuses new work, lets
-   * running requests finish, and kills the sandbox processes, all within 4 s. A second call while draining skips the
-   * rest of the wait.
+   * Reports that the host is not ready, but keeps serving for `DRAIN_TIME` (see `Draining`). Then it rejects new work,
+   * lets running requests finish, and kills the sandbox processes, all within 4 s. A second call skips the rest of
+   * `DRAIN_TIME`.
    */
   readonly stop: () => Promise<void>
 }
 
 /**
- * The parts that all other parts depend on: the platform's own data, accounts, and the solutions with their scripts.
+ * Creates the parts that all others depend on: the platform's own data, accounts, and the solutions with their scripts.
  */
 async function openFoundation(options: HostOptions, started: AsyncDisposableStack) {
   const { settings, isLive = false, inspect } = options
@@ -229,7 +232,7 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
 
 type Foundation = Awaited<ReturnType<typeof openFoundation>>
 
-/** The parts for signing in without a solution's own scripts: OAuth providers and the control center. */
+/** Creates the parts for sign-ins without a solution's own scripts, at OAuth providers or the control center. */
 function createSignIn(options: HostOptions, foundation: Foundation, health: () => Health) {
   const { settings, version } = options
   const { limits } = settings
@@ -308,7 +311,7 @@ function createSignIn(options: HostOptions, foundation: Foundation, health: () =
   }
 }
 
-/** The parts that create the responses of the host's servers. */
+/** Creates the parts that respond to requests to the host's servers. */
 function createParts(
   options: HostOptions,
   foundation: Foundation,
@@ -458,7 +461,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
   started.defer(async () => managed?.stop())
   const addresses = await servers.open(parts)
   started.defer(() => parts.jobs.worker.stop())
-  // Close both at the same time, because the servers wait until the clients' connections are closed.
+  // Close servers and clients at the same time, because the servers wait for the clients' connections to close.
   started.defer(async () => void (await Promise.all([servers.close(), clients.stop()])))
   started.defer(async () => solutionLog.endFollowing())
   const scriptDebugger = await openDebugger()

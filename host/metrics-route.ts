@@ -8,8 +8,8 @@ import { actorOf, needScope } from './access/actor.ts'
 import { PROMETHEUS_TYPE, type Telemetry } from './telemetry/telemetry.ts'
 
 /**
- * `/metrics` on the admin port, for the admin account and API tokens with the scope `health:read`. `requireAdmin`
- * authenticates the request first.
+ * Serves `/metrics` on the admin port to the admin account and to API tokens with the scope `health:read`.
+ * `requireAdmin` authenticates the request first.
  */
 export function metricsRoute(telemetry: Pick<Telemetry, 'scrape'>, requireAdmin: Middleware): Middleware {
   async function answer(ctx: Context): Promise<void> {
@@ -25,7 +25,7 @@ export function metricsRoute(telemetry: Pick<Telemetry, 'scrape'>, requireAdmin:
 
 /**
  * Serves `/metrics` without authentication, on a separate port that serves nothing else. Chosen here: a scraper inside
- * a cluster then stores no token and needs no access to the admin pages. The network controls access to the port.
+ * a cluster then needs neither a token nor access to the admin pages. Network rules must restrict access to the port.
  * Requests from browser pages are rejected, whatever host name they use.
  * @param names additional host names to accept: `METRICS_HOST` and `ALLOWED_HOSTS`
  */
@@ -54,7 +54,7 @@ export function metricsServer({ scrape }: Pick<Telemetry, 'scrape'>, names: read
 
 const NOT_A_NAME =
   'This host name is not allowed. Use an IP address or a private host name, or add this name to ALLOWED_HOSTS.\n'
-/** Names that public DNS does not resolve: single labels, and the suffixes that are reserved for private networks. */
+/** Names that public DNS doesn't resolve: single labels, and suffixes for private networks. */
 const PRIVATE_NAME = /^[^.]+$|\.(?:internal|local|svc)$/
 
 /**

@@ -5,7 +5,7 @@ import { createBriefCache } from '../database/brief-cache.ts'
 import type { HostDatabase } from '../database/tables.ts'
 
 /**
- * Maintenance mode: new sign-ins are blocked, but users who are already signed in can finish. It applies on all hosts
+ * Maintenance mode blocks new sign-ins, but users who are already signed in can finish. Changes apply on all hosts
  * within 1 s.
  */
 export interface Maintenance {
@@ -22,7 +22,7 @@ export interface Maintenance {
 const KEY = 'maintenance'
 /** Timeout of the database query in ms. It is short, because the login page waits for the query. */
 const PATIENCE = 2000
-/** `Retry-After`, in seconds. */
+/** The `Retry-After` header's value, in seconds. */
 const RETRY_AFTER = 60
 
 /** @param now the clock, in milliseconds */
@@ -34,7 +34,7 @@ export function createMaintenance(db: HostDatabase, now: () => number = Date.now
 
   let last = false
 
-  /** Uses the last known state while the database is unreachable. The sign-in itself then reports the outage. */
+  /** Returns the last known state while the database is unreachable. The sign-in then reports the outage. */
   async function isProbablyOn(): Promise<boolean> {
     try {
       last = cache.cached(KEY) ?? (await answeredWithin(PATIENCE, cache.get(KEY)))

@@ -1,19 +1,19 @@
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import { z } from '../../runtime/zod.ts'
 
-/** What happens after a sign-out, which may include a redirect to the provider and back. */
+/** Where the browser goes after a sign-out, possibly with a redirect to the provider in between. */
 export type AfterLogout = {
-  /** Where a script sends the browser with `application.showURL`; null for the signed-out page. */
+  /** The URL that a script set with `application.showURL`; null for the signed-out page. */
   readonly target: string | null
-  /** A provider where the user is still signed in, shown on the signed-out page. */
+  /** The provider where the user is still signed in, for the signed-out page; null if there is none. */
   readonly provider: string | null
   /** Path and query of the page where the user can sign in again; null for the start page. */
   readonly page: string | null
 }
 
 /**
- * Passes this data in the parameter `state` of the signed-out page. It is valid for an hour. It is encrypted, so nobody
- * can forge it to redirect users elsewhere (open redirect). The provider returns it but can't read it.
+ * Encrypts this data for the signed-out page's parameter `state`. The data is valid for an hour. Nobody can forge it,
+ * so it can't be used as an open redirect. The provider returns it but can't read it.
  */
 export interface AfterLogoutState {
   write(solution: string, after: AfterLogout): string

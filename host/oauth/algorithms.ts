@@ -1,9 +1,9 @@
-/** A signature algorithm (RFC 7518 section 3.1, RFC 8037, RFC 9864) and its kind of key. */
+/** A signature algorithm (RFC 7518 section 3.1, RFC 8037, RFC 9864), with the key type that it needs. */
 export type SignatureAlgorithm = {
   readonly kty: 'RSA' | 'EC' | 'OKP'
-  /** Null for RSA. */
+  /** The curve; null for RSA. */
   readonly crv: string | null
-  /** The hash for `at_hash` and `c_hash` (OIDC Core section 3.1.3.6), with its name in `node:crypto`. */
+  /** The hash algorithm for `at_hash` and `c_hash` (OIDC Core section 3.1.3.6), as named in `node:crypto`. */
   readonly hash: 'sha256' | 'sha384' | 'sha512'
 }
 
@@ -11,8 +11,8 @@ const RSA = { kty: 'RSA', crv: null } as const
 const ED25519 = { kty: 'OKP', crv: 'Ed25519', hash: 'sha512' } as const
 
 /**
- * All algorithms that are accepted for a provider's tokens. None is symmetric. Otherwise, a token could be signed with
- * a client secret, or with a public key used as a secret. OIDC Core specifies no hash for Ed25519. Chosen here: the
+ * All algorithms that are accepted for a provider's tokens. None is symmetric. Otherwise, attackers could sign a token
+ * with the client secret, or with a public key as the secret. OIDC Core specifies no hash for Ed25519. Chosen here: the
  * hash that the signature itself uses.
  */
 export const ALGORITHMS: Readonly<Record<string, SignatureAlgorithm>> = {
@@ -30,8 +30,8 @@ export const ALGORITHMS: Readonly<Record<string, SignatureAlgorithm>> = {
 }
 
 /**
- * Names are case-sensitive.
- * @returns null for a name that is not in the table
+ * Finds an algorithm by its name, which is case-sensitive.
+ * @returns null if the name is not in the table
  */
 export function algorithmOf(name: unknown): SignatureAlgorithm | null {
   return typeof name === 'string' && Object.hasOwn(ALGORITHMS, name) ? (ALGORITHMS[name] as SignatureAlgorithm) : null

@@ -2,14 +2,14 @@ import { networkOf } from '../../base/http/network.ts'
 import type { NewLogLine, SolutionLog } from '../solutions/solution-log.ts'
 
 /**
- * Writes log lines that anyone can trigger without signing in. They are limited to `MOST` lines per `IN` ms for each
- * solution and network, so that an attacker can't flood the log and push out other lines.
+ * Writes log lines that anyone can trigger without signing in. Each network may trigger at most `MOST` lines per `IN`
+ * ms in each solution. Otherwise, an attacker could flood the log and displace other lines.
  */
 export type AnonymousLines = (solution: string, address: string, line: NewLogLine) => void
 
 const MOST = 100
 const IN = 60_000
-/** Maximum number of counters, to limit memory. If there are more, all are reset. */
+/** Maximum number of counters, to limit memory. Above this, all are deleted. */
 const MOST_COUNTED = 10_000
 
 /** @param now returns the current time in epoch milliseconds */

@@ -31,8 +31,8 @@ export type OAuthApiParts = {
 }
 
 /**
- * Settings may only name a secret. A secret in them would be stored in plain text, and the author could have it sent to
- * any host.
+ * Settings may only contain the name of a secret. The secret itself would be stored in plain text, and the solution's
+ * author could send it to any host.
  */
 const OAuthSettingsForm = PartialOAuthForm.refine(
   ({ apiSecret }) => apiSecret === undefined || SECRET_PLACEHOLDER.test(apiSecret),
@@ -84,20 +84,24 @@ const RedirectAddress = z.object({ redirectAddress: z.string() }).meta({ id: 'Re
 
 type OfSolution = { readonly params: { readonly name: string } }
 
-/** The operator's OAuth settings for a solution, which override those in its manifest. */
+/** Routes for the operator's OAuth settings for a solution, which override those in its manifest. */
 export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
   const { store, catalog, secrets, oauthSettings, providerRequests, testOAuthSettings, sites } = parts
   const find = ({ params }: OfSolution) => findSolution(store, params.name)
   const names = ({ params: { name } }: OfSolution) => ({ solution: name, target: solutionTarget(name) })
 
-  /** Uses the solution's public URL, regardless of the port that received the request. */
+  /**
+   * Returns the redirect URI. It contains the solution's public URL, regardless of the port that received the request.
+   */
   function redirectAddress(ctx: Context, name: string): string {
     const { client, site } = stateOf(ctx)
     const serverUrl = site === null ? sites.originForAdmin(name, client) : sites.originOf(name, client)
     return redirectUriOf({ serverUrl, solution: { name } })
   }
 
-  /** Adds warnings about errors that would prevent sign-ins. It sends no requests to the provider. */
+  /**
+   * Returns the settings with warnings about errors that would prevent sign-ins. It sends no requests to the provider.
+   */
   async function shown(name: string, settings: WrittenOAuthSettings | null) {
     const manifest = (await catalog.active(name))?.manifest ?? null
     const { refusalOf } = providerRequests
@@ -121,8 +125,8 @@ export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
       'PUT /solutions/:name/oauth',
       {
         summary: 'Set OAuth settings; each overrides the setting with the same name in the manifest',
-        // Tokens need the scope `admin`: these settings determine where all users of the solution sign in, and override
-        // the settings in the uploaded manifest.
+        // Tokens need the scope `admin`, because these settings determine where all of the solution's users sign in.
+        // They also override the settings in the uploaded manifest.
         right: null,
         act: 'solution-oauth',
         names,

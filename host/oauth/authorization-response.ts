@@ -17,8 +17,8 @@ const ONCE = ['code', 'id_token', 'access_token', 'iss', 'error', 'error_descrip
 const LONGEST_CODE = 8192
 
 /**
- * The transaction id in a response.
- * @returns null if there is no id, or more than one, in which case the response is unusable
+ * Returns the transaction id in a response.
+ * @returns null if there is no id or more than one, so the response is unusable
  */
 export function stateOfResponse(parameters: URLSearchParams): string | null {
   const [state = null, ...others] = parameters.getAll('state')
@@ -27,7 +27,7 @@ export function stateOfResponse(parameters: URLSearchParams): string | null {
 
 /**
  * Checks the response against the request (RFC 6749 section 4.1.2, RFC 9207, OIDC Core sections 3.1.2.5 and 3.2.2.5).
- * @throws OAuthProblem if the response is an error, from another provider, or does not match the request
+ * @throws OAuthProblem if the response is an error or from another provider, or does not match the request
  */
 export function checkAuthorizationResponse(
   parameters: URLSearchParams,
@@ -63,8 +63,8 @@ export function checkAuthorizationResponse(
 }
 
 /**
- * Ensures that a response from another provider is not used with this one (RFC 9207). An ID token contains its issuer
- * (section 2.4).
+ * Ensures that the response is from this provider, not from another one (RFC 9207). Responses with an ID token may omit
+ * the issuer, because the token contains it (section 2.4).
  */
 function checkIssuer(
   parameters: URLSearchParams,
@@ -88,7 +88,7 @@ function checkIssuer(
   throw new OAuthProblem('oauth_token', `the response is from the issuer ${quote(issuer)}, not from ${quote(expected)}`)
 }
 
-/** Accepts any tenant, because the check of the ID token verifies the tenant. */
+/** Accepts any tenant, because the tenant is verified with the ID token. */
 function isOfTenant(issuer: string, template: string): boolean {
   const [before = '', after = ''] = template.split('{tenantid}')
   const tenant = issuer.slice(before.length, issuer.length - after.length)
@@ -96,8 +96,8 @@ function isOfTenant(issuer: string, template: string): boolean {
 }
 
 /**
- * The user or the provider refused (RFC 6749 section 4.1.2.1, OIDC Core section 3.1.2.6; LinkedIn and Apple have their
- * own codes).
+ * Error codes for a sign-in that the user or the provider refused (RFC 6749 section 4.1.2.1, OIDC Core section
+ * 3.1.2.6). LinkedIn and Apple have their own codes.
  */
 const DENIED = [
   'access_denied',
@@ -108,7 +108,7 @@ const DENIED = [
   'user_cancelled_login',
   'user_cancelled_authorize',
 ]
-/** Errors within the provider itself, in any of its responses (RFC 6749 section 4.1.2.1). */
+/** Error codes for a failure within the provider, in any of its responses (RFC 6749 section 4.1.2.1). */
 export const PROVIDER_DOWN = ['temporarily_unavailable', 'server_error']
 
 function problemOfError(error: string, description: string | null, { title }: Provider): OAuthProblem {

@@ -19,13 +19,13 @@ export type AuthorizeParts = {
 }
 
 /**
- * Query parameter of the link "use another account" on the refusal page. It lets the user choose another account at the
- * provider.
+ * Query parameter in the link "use another account" on the page for refused sign-ins. The user can then choose another
+ * account at the provider.
  */
 const OTHER_ACCOUNT = 'other-account'
 
 /**
- * Redirects the browser to the provider, and stores a transaction for the browser's return.
+ * Redirects the browser to the provider. Stores a transaction, which is needed when the browser returns.
  * @throws OAuthProblem
  */
 export async function authorize(
@@ -74,14 +74,14 @@ export function redirectUriOf({
   return `${serverUrl}/solution/${solution.name}/app_oauth/index.html`
 }
 
-/** Returns the URL of the page with a parameter that lets the user choose another account at the provider. */
+/** Adds a parameter to the page's URL that lets the user choose another account at the provider. */
 export function otherAccountPage(page: string): string {
   return `${page}${page.includes('?') ? '&' : '?'}${OTHER_ACCOUNT}`
 }
 
 /**
- * The authorization request (RFC 6749 section 4.1.1, OIDC Core section 3.1.2.1). Parameters that the platform sets
- * override those in the settings.
+ * Returns the URL of the authorization request (RFC 6749 section 4.1.1, OIDC Core section 3.1.2.1). Parameters that the
+ * platform sets override those in the settings.
  */
 async function authorizationUrl(
   state: string,
@@ -112,17 +112,16 @@ export function isNonceExpected({ api }: OAuthConfiguration, { hasIdToken }: Pro
 }
 
 /**
- * The default mode of the response type needs no parameter (OAuth 2.0 Multiple Response Type Encoding Practices,
- * section 5).
+ * A response type's default mode needs no parameter (OAuth 2.0 Multiple Response Type Encoding Practices, section 5).
  */
 function needsResponseMode({ responseType, responseMode }: OAuthConfiguration): boolean {
   return responseMode !== (responseType === 'code' ? 'query' : 'fragment')
 }
 
 /**
- * A `prompt` value that keeps the provider from signing the user in silently. Every OpenID provider supports `login`;
- * the listed providers can show a choice of accounts. Values from the settings, such as `consent`, are added (OIDC Core
- * section 3.1.2.1), except `none`. Microsoft accepts only a single value.
+ * Returns a `prompt` value that keeps the provider from signing the user in silently. Every OpenID provider supports
+ * `login`. The providers listed here can let the user select an account. Values from the settings, such as `consent`,
+ * are added (OIDC Core section 3.1.2.1), except `none`. Microsoft accepts only a single value.
  */
 function promptOf({ api, parameters }: OAuthConfiguration): string {
   const asks = ['Google', 'Microsoft', 'GitHub'].includes(api) ? 'select_account' : 'login'

@@ -34,8 +34,8 @@ export type BackchannelLogoutParts = {
 type Registered = { readonly configuration: OAuthConfiguration; readonly provider: Provider }
 
 /**
- * Handles a provider's message that a user signed out there (OIDC Back-Channel Logout 1.0). It ends all sessions and
- * remembered logins that started with the sign-ins in the message. They end on all hosts within a second.
+ * Handles a provider's message that a user signed out there (OIDC Back-Channel Logout 1.0). Ends the sessions and
+ * remembered logins that began with a sign-in there, on all hosts within a second.
  * @returns why the token is rejected; null if it was accepted
  */
 export async function backchannelLogout(
@@ -84,7 +84,7 @@ async function follow(asking: Asking, token: string, parts: BackchannelLogoutPar
     key: findKey(keys, name, jwksUri),
   })
   const id = `logout-token ${name} ${storedHash(JSON.stringify([checked.iss, checked.jti]))}`
-  // Remember the token until its `iat` is too old to be accepted, so that nobody can use it twice.
+  // Store the token's id until its `iat` is too old to be accepted, so that nobody can use the token twice.
   const expires_at = now() + LOGOUT_TOKEN_AGE + 3 * limits.OAUTH_CLOCK_SKEW
   if (!(await insertOnce(db, 'used_tokens', { id, expires_at }))) {
     throw new OAuthProblem('oauth_token', 'the token was already used')
@@ -96,9 +96,9 @@ async function follow(asking: Asking, token: string, parts: BackchannelLogoutPar
 }
 
 /**
- * Finds the registration that a token was issued for. It is taken from a current provider login. If there is none, it
- * is taken from the settings, unless these depend on query parameters. `iss` and `aud` are not verified yet, so they
- * are used only for the lookup.
+ * Finds the client registration that a token was issued for, in a current provider login. If there is none, uses the
+ * settings, unless these depend on query parameters. `iss` and `aud` are not verified yet, so they are used only for
+ * the lookup.
  */
 async function registeredAs(
   asking: Asking,

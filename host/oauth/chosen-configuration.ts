@@ -12,12 +12,14 @@ import type { ProviderRequests } from './provider-requests.ts'
 /** Chooses the settings for a sign-in. */
 export interface ConfigurationChooser {
   /**
-   * In mode OAUTH: the manifest's settings, overridden by the operator's. In mode OAUTH_AUTHENTICATOR: the result of
-   * `getOAuthConfig` for the query parameters of the URL.
+   * In mode OAUTH, returns the manifest's settings, overridden by the operator's. In mode OAUTH_AUTHENTICATOR, returns
+   * the result of `getOAuthConfig` for the URL's query parameters.
    * @throws OAuthProblem `oauth_configuration`, `oauth_script` or `oauth_busy`
    */
   choose(asking: Asking): Promise<OAuthConfiguration>
-  /** The `login_failed_url` for a sign-in that failed before it had a configuration, or null. */
+  /**
+   * Returns the `login_failed_url` for a sign-in that failed before its configuration was known; null if none is set.
+   */
   fallbackOf(solution: ActiveSolution): Promise<string | null>
 }
 
@@ -45,7 +47,7 @@ export function createConfigurationChooser({
 
   /**
    * Chosen here: the script returns the whole configuration. It is not merged with the manifest's or the operator's
-   * settings: a merge could mix two providers' settings, and the sign-in would fail or accept the wrong user.
+   * settings. Otherwise, two providers' settings could be mixed, and the sign-in could fail or accept the wrong user.
    */
   async function fromScript(asking: Asking): Promise<OAuthConfiguration> {
     const { solution, locale, url, correlationId, serverUrl, address } = asking
@@ -59,8 +61,8 @@ export function createConfigurationChooser({
     })
     if (failure !== null) throw problemOfFailure(failure, 'getOAuthConfig')
     if (hasValues) {
-      // Scripts written for other hosts create their own `state`. Ours is bound to the browser and can be used only
-      // once.
+      // Scripts written for other platforms create their own `state`. Ignore it, because this platform's value is bound
+      // to the browser and can be used only once.
       const { state, ...settings } = values
       if (state !== undefined && state !== null) {
         const message = 'getOAuthConfig: "state" is ignored; the platform sets it automatically'
@@ -86,10 +88,7 @@ export function createConfigurationChooser({
   }
 }
 
-/**
- * The settings for a provider's URLs. If the operator sets any of them, the manifest's values for all of them are
- * ignored.
- */
+/** The settings for a provider's URLs. If the operator sets any of them, all of the manifest's URLs are ignored. */
 const PLACES = [
   'issuer',
   'tenant',
@@ -104,8 +103,8 @@ const PLACES = [
 
 /**
  * Returns the manifest's settings, each overridden by the operator's. If the operator chose another provider, the
- * author's settings are ignored, except `login_failed_url`. If the operator set one of the provider's URLs, all the
- * author's URLs are ignored. Users, codes and tokens are then sent only to the operator's URLs.
+ * manifest's settings are ignored, except `login_failed_url`. If the operator set one of the provider's URLs, all of
+ * the manifest's URLs are ignored. Users, codes and tokens are then sent only to the operator's URLs.
  * @returns null if neither has settings
  */
 export function mergeSettings(
@@ -121,7 +120,7 @@ export function mergeSettings(
   return Object.assign(merged, ofOperator)
 }
 
-/** The source of merged settings, as it is named in error messages. */
+/** Returns the name of the source of merged settings, for error messages. */
 export function placeOf(ofManifest: object | null, ofOperator: object | null): string {
   if (ofOperator === null) return '"oauth" in solution.json'
   return ofManifest === null

@@ -8,17 +8,22 @@ import { findKey, type ProviderKeys } from './provider-keys.ts'
 import { PROFILES } from './read-profile.ts'
 import type { Registration, TokenRequests, Tokens } from './token-requests.ts'
 
-/** The values that an ID token must match, in addition to the registration. */
+/** The values that an ID token must match, in addition to the client registration. */
 export type ExpectedToken = {
   readonly nonce: string
   /** When the request was sent, in epoch ms. The ID token must be newer. */
   readonly startedAt: number
   readonly code?: string
-  /** Set for a refresh: issuer and subject must stay the same (OIDC Core section 12.2), and the nonce is optional. */
+  /**
+   * The earlier claims if the token was refreshed. The issuer and subject must stay the same, and the nonce is optional
+   * (OIDC Core section 12.2).
+   */
   readonly before?: Claims
 }
 
-/** Claims about the user who signed in, after all checks. `issuedAt` is the ID token's `iat`, in epoch ms. */
+/**
+ * Claims about the user who signed in. They have passed all checks. `issuedAt` is the ID token's `iat`, in epoch ms.
+ */
 export type VerifiedClaims = { readonly claims: Claims; readonly issuedAt: number }
 
 export interface ClaimsReader {
@@ -75,8 +80,8 @@ export function createClaimsReader(
   }
 
   /**
-   * Handles OAuth 2.0 without an ID token. The access token came directly from the provider, so the profile that the
-   * provider returns for this token identifies the user.
+   * Handles OAuth 2.0 without an ID token. The provider sent the access token directly to the host, so the profile for
+   * this token identifies the user.
    */
   async function ofProfile(registration: Registration, { accessToken }: Tokens, expected: ExpectedToken) {
     const readProfile = PROFILES[registration.configuration.api]
@@ -116,15 +121,15 @@ export function createClaimsReader(
   }
 }
 
-/** The claims of each scope (OIDC Core section 5.4) that sign-ins use. */
+/** The claims that sign-ins use, by scope (OIDC Core section 5.4). */
 const CLAIMS_OF_SCOPE = {
   email: ['email'],
   profile: ['name', 'preferred_username', 'given_name', 'nickname'],
 } as const
 
 /**
- * Chosen here: the host requests UserInfo in only two cases. The first is an ID token that lacks claims of the scope,
- * because many providers send these only in UserInfo. The second is a refresh without an ID token, where only UserInfo
+ * Chosen here: the host requests UserInfo in only two cases. One is an ID token without the scope's claims, because
+ * many providers send these only in UserInfo. The other is a refresh without an ID token, because only UserInfo then
  * shows changes.
  */
 function asksForMore(scope: string, claims: Claims, idToken: string | null): boolean {
@@ -134,7 +139,10 @@ function asksForMore(scope: string, claims: Claims, idToken: string | null): boo
   )
 }
 
-/** Maximum characters of all claims together as JSON, because they become parameters of an authenticator. */
+/**
+ * Maximum characters of all claims together as JSON. They are limited because authenticators receive them as
+ * parameters.
+ */
 const LONGEST_CLAIMS = 32 * 1024
 /** Claims about the token, not the user. They are used only if they are in the signed ID token. */
 const OF_TOKEN = [
@@ -155,15 +163,15 @@ const OF_TOKEN = [
   'jti',
 ]
 
-/** Each `*_verified` claim applies only to the value in the same document. */
+/** Each `*_verified` claim applies only to the value from the same source: the ID token or UserInfo. */
 const VERIFIED = [
   ['email', 'email_verified'],
   ['phone_number', 'phone_number_verified'],
 ] as const
 
 /**
- * @param isNewer true if `claims` are from an earlier ID token, so that `info` takes precedence; otherwise `claims`
- *   take precedence
+ * Merges the claims of an ID token with those from UserInfo. @param isNewer whether `info` is newer than `claims` and
+ * takes precedence
  */
 function withUserInfo(claims: Claims, info: Readonly<Record<string, unknown>>, isNewer: boolean): Claims {
   const ofUser = Object.fromEntries(Object.entries(strictly(info)).filter(([name]) => !OF_TOKEN.includes(name)))
@@ -178,8 +186,8 @@ function withUserInfo(claims: Claims, info: Readonly<Record<string, unknown>>, i
 }
 
 /**
- * Applies the same rules as for tokens. The depth is limited. No key may change a prototype when a script copies the
- * object.
+ * Parses UserInfo by the same rules as tokens: its depth is limited, and no key can change a prototype when a script
+ * copies the object.
  */
 function strictly(info: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const read = parseStrictJson(textOf(info))

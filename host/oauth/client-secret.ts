@@ -7,8 +7,7 @@ import { OAuthProblem } from './problems.ts'
 /** The secrets that authenticate a client at the token endpoint. */
 export interface ClientSecrets {
   /**
-   * @param tokenEndpoint where the secret is sent: the operator's secrets are sent only to the hosts that the operator
-   *   named
+   * @param tokenEndpoint where to send the secret. The operator must have allowed the secret for this host
    * @returns null for a client without a secret
    * @throws OAuthProblem `oauth_configuration`
    */
@@ -19,9 +18,9 @@ export interface ClientSecrets {
   ): Promise<string | null>
 }
 
-/** The `aud` of a client secret that is signed for Apple. */
+/** The `aud` claim in a client secret for Apple. */
 const APPLE = 'https://appleid.apple.com'
-/** Lifetime of a signed secret, in seconds. Each request gets a new one; Apple accepts up to six months. */
+/** Lifetime of a signed secret, in seconds. Each request uses a new one. Apple accepts up to six months. */
 const LIFETIME = 300
 
 /** @param now returns the current time in epoch milliseconds */
@@ -39,8 +38,8 @@ export function createClientSecrets(secrets: Pick<Secrets, 'forHost'>, now: () =
   }
 
   /**
-   * Checks the URL that users' access tokens are sent to. Its host must be the host of the token endpoint, `api.`
-   * followed by that host (GitHub), or another host that may receive the operator's secret. Otherwise, the author of
+   * Checks the UserInfo URL, to which users' access tokens are sent. Its host must be that of the token endpoint, the
+   * same with the prefix `api.` (GitHub), or a host that may receive the operator's secret. Otherwise, the author of
    * the settings could send users' access tokens to any host.
    */
   async function checkUserInfo(solution: string, apiSecret: string, userInfo: string, tokenEndpoint: string) {
@@ -62,14 +61,14 @@ export function createClientSecrets(secrets: Pick<Secrets, 'forHost'>, now: () =
   }
 }
 
-/** `host`, or `host:port` unless the port is 443, so that an http URL never matches the https one. */
+/** Returns the URL's `host`, or `host:port` unless the port is 443. So an http URL never matches an https one. */
 function placeOf(address: string): string {
   const { host, port } = hostPortOf(new URL(address))
   return port === 443 ? host : `${host}:${port}`
 }
 
 /**
- * The client secret that Apple requires: a JWT signed with the developer's key.
+ * Returns the client secret that Apple requires: a JWT signed with the developer's key.
  * @see https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret
  */
 async function sign(
@@ -89,7 +88,7 @@ async function sign(
     .sign(await readKey(privateKey))
 }
 
-/** Omit the parser's message, which may quote part of the key. */
+/** Reads the private key. Errors omit the parser's message, which may quote part of the key. */
 async function readKey(text: string): Promise<CryptoKey> {
   try {
     const { importPKCS8 } = await import('jose')

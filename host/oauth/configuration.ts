@@ -18,8 +18,8 @@ import type { ProviderRequests } from './provider-requests.ts'
 export type { ProviderName } from '../../base/oauth/providers.ts'
 
 /**
- * The validated settings of a sign-in, with defaults from the table of providers. The object is plain data: it is
- * stored with the sign-in, so that refresh and logout don't need the query parameters again.
+ * The validated settings for a sign-in, with defaults from the table of providers. They are stored with the sign-in, so
+ * that refreshing tokens and signing out don't need the query parameters again.
  */
 export type OAuthConfiguration = {
   readonly api: ProviderName
@@ -34,23 +34,23 @@ export type OAuthConfiguration = {
   /** The exact `iss`. It is also used for discovery, unless the settings name all required endpoints. */
   readonly issuer: string | null
   /**
-   * Whether `issuer` is one of Microsoft's `common` and `organizations`, whose discovery document has the issuer
+   * Whether `issuer` is Microsoft's `common` or `organizations`. The discovery documents of these have the issuer
    * `…/{tenantid}/v2.0`.
    */
   readonly issuerHasTenant: boolean
   readonly authorizationEndpoint: string | null
   readonly tokenEndpoint: string | null
-  /** Default: `tokenEndpoint` for refreshing tokens, and the URL in the discovery document for revoking them. */
+  /** By default, tokens are refreshed at `tokenEndpoint`, and revoked at the URL in the discovery document. */
   readonly refreshTokenEndpoint?: string
   readonly revokeTokenEndpoint?: string
   readonly jwksUri: string | null
   readonly userInfoEndpoint: string | null
-  /** The values of `acr` that the provider uses to report a second factor. */
+  /** The values of `acr` with which the provider reports a second factor. */
   readonly secondFactorAcr?: readonly string[]
   readonly hasIdToken: boolean
   /** If null, the method is chosen from the discovery document, with `client_secret_basic` as the default. */
   readonly clientAuthentication: ClientAuthentication | null
-  /** Separated by spaces. */
+  /** The requested scopes, separated by spaces. */
   readonly scope: string
   /** Null if the provider does not support PKCE. */
   readonly pkce: 'S256' | 'plain' | null
@@ -64,8 +64,7 @@ export type OAuthConfiguration = {
 type Settings = z.infer<typeof OAuthForm>
 
 /**
- * Objects with more settings than this are rejected before any setting is checked, since scripts could return
- * thousands.
+ * Objects with more settings than this are rejected without checking each one, because a script could return thousands.
  */
 const MOST_SETTINGS = 60
 
@@ -80,10 +79,10 @@ const ADDRESSES = [
 ] as const satisfies readonly (keyof Settings)[]
 
 /**
- * Checks the settings of a sign-in and completes them from the table of providers. Null is treated as absent.
+ * Checks the settings for a sign-in, and adds defaults from the table of providers. Null is treated as absent.
  * @param where the source of the settings, for error messages, such as `getOAuthConfig`
- * @throws OAuthProblem `oauth_configuration` that names `where` and the setting; it quotes no value that could be
- *   secret
+ * @throws OAuthProblem `oauth_configuration`. Its message contains `where` and the setting's name, but no value that
+ *   could be secret
  */
 export function checkConfiguration(
   settings: unknown,
@@ -157,7 +156,7 @@ function readSettings(settings: unknown, refuse: Refuse): Settings {
   return refuse(`${quote(name)} ${issue.message}`)
 }
 
-/** Rejects settings that belong to other providers. They would have no effect, which the author can't have intended. */
+/** Rejects settings for other providers. They would have no effect, which the author can't have intended. */
 function ownSettings(settings: Settings, { settings: known }: ProviderRow, refuse: Refuse): OwnSettings {
   const names: readonly OwnSetting[] = ['tenant', 'domain', 'teamId', 'keyId']
   const written = names.filter((name) => settings[name] !== undefined)
@@ -169,7 +168,7 @@ function ownSettings(settings: Settings, { settings: known }: ProviderRow, refus
   return Object.fromEntries(written.map((name) => [name, settings[name]]))
 }
 
-/** The provider's URLs. Settings override those in the table of providers. */
+/** Returns the provider's URLs. Settings override those in the table of providers. */
 function placesOf(settings: Settings, row: ProviderRow, own: OwnSettings, refuse: Refuse): Places {
   const { issuer, authorizationBaseUrl, accessTokenEndpoint, userInfoEndpoint } = settings
   if (issuer !== undefined && own.tenant !== undefined) refuse('"issuer" already contains the tenant: remove "tenant"')
@@ -203,8 +202,9 @@ function responseTypeOf(
 }
 
 /**
- * An ID token in the query would be stored in logs and browser histories (OAuth 2.0 Multiple Response Type Encoding
- * Practices, section 3). Apple sends name and email only with form_post.
+ * Returns the response mode. An ID token can't be in the query, because it would be stored in logs and browser
+ * histories (OAuth 2.0 Multiple Response Type Encoding Practices, section 3). Apple sends the name and email only with
+ * form_post.
  */
 function responseModeOf(
   { api, response_mode: written }: Settings,
@@ -225,7 +225,7 @@ function responseModeOf(
   return mode
 }
 
-/** Adds `openid` to the scope, because the provider sends no ID token without it (OpenID Connect Core 3.1.2.1). */
+/** Returns the scope. Adds `openid`, because providers send no ID token without it (OpenID Connect Core 3.1.2.1). */
 function scopeOf({ defaultScope }: Settings, row: ProviderRow, refuse: Refuse): string {
   const names = (defaultScope ?? row.scope).split(' ').filter((name) => name !== '')
   if (names.some((name) => !/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(name))) {
@@ -254,7 +254,10 @@ function signedSecretOf({ teamId, keyId, apiSecret }: Settings, refuse: Refuse):
   return { teamId, keyId }
 }
 
-/** A client without a secret must prove with PKCE that it requested the code itself (RFC 9700, section 2.1.1). */
+/**
+ * Returns the client authentication method. A client without a secret must use PKCE to prove that it requested the code
+ * (RFC 9700, section 2.1.1).
+ */
 function clientAuthenticationOf(
   { api, apiSecret, token_endpoint_auth_method: written }: Settings,
   row: ProviderRow,

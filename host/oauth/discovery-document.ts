@@ -3,7 +3,7 @@ import type { OAuthConfiguration } from './configuration.ts'
 import { OAuthProblem, quote } from './problems.ts'
 import { isTenantId } from './token-claims.ts'
 
-/** Anything except a string is treated as absent. The URL itself is checked where it is used. */
+/** Any value except a string is treated as absent. URLs are checked where they are used. */
 const Address = z.string().min(1).max(2048).optional().catch(undefined)
 const Names = z.array(z.string().max(100)).max(100).nullish()
 
@@ -34,7 +34,7 @@ export function readDiscoveryDocument(value: unknown, from: string): DiscoveryDo
   )
 }
 
-/** `{issuer}/.well-known/openid-configuration`, without a second slash (OIDC Discovery section 4). */
+/** Returns `{issuer}/.well-known/openid-configuration`, without a double slash (OIDC Discovery section 4). */
 export function discoveryAddress(issuer: string): string {
   return `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
 }
@@ -43,11 +43,11 @@ export function discoveryAddress(issuer: string): string {
 const SHARED_TENANT = /\/(?:common|organizations)\/v2\.0$/
 
 /**
- * Returns the issuer of the provider's tokens. The document must name exactly the issuer in the settings (OIDC
- * Discovery section 4.3), which proves that the document belongs to this issuer.
+ * Returns the issuer of the provider's tokens. The document must contain exactly the issuer in the settings (OIDC
+ * Discovery section 4.3), which shows that it is this issuer's document.
  *
- * Microsoft differs in two ways. For `common` and `organizations`, the document contains `{tenantid}` instead of the
- * tenant. For a tenant named by a domain, it contains the tenant's GUID.
+ * There are two exceptions for Microsoft. For `common` and `organizations`, the document contains `{tenantid}` instead
+ * of the tenant. For a tenant's domain, it contains the tenant's GUID.
  * @returns the issuer, with `{tenantid}` if the configuration's `issuerHasTenant` is true
  * @throws OAuthProblem `oauth_provider`
  */
@@ -63,7 +63,7 @@ export function issuerOf(
   )
 }
 
-/** The issuer according to the settings, for use without a discovery document. */
+/** Returns the issuer of tokens according to the settings. */
 export function issuerOfTokens({
   issuer,
   issuerHasTenant,

@@ -8,24 +8,24 @@ import { checkAudience, checkId, checkIssuer, checkTimes, readTime, refused } fr
 export type ExpectedIdToken = {
   readonly provider: Provider
   readonly clientId: string
-  /** Null if none was sent, as in a refresh. */
+  /** The nonce in the request; null if the request had none, as in a refresh. */
   readonly nonce: string | null
   /**
-   * The nonce of the sign-in, used if `nonce` is null. A token may omit the nonce, but must not contain a different one
-   * (OIDC Core section 12.2).
+   * The nonce of the original sign-in, used if `nonce` is null. A token may omit this nonce, but must not contain a
+   * different one (OIDC Core section 12.2).
    */
   readonly earlierNonce?: string | null | undefined
   /** When the sign-in or refresh started. An older token belongs to an earlier sign-in or refresh. */
   readonly startedAt: number
   readonly now: number
-  /** The allowed difference between the clocks, in ms: `OAUTH_CLOCK_SKEW`. */
+  /** The allowed clock difference in ms, from `OAUTH_CLOCK_SKEW`. */
   readonly skew: number
   /** The maximum time since the user signed in at the provider, in seconds. */
   readonly maxAge?: number | undefined
-  /** The values received with the token. If it has `at_hash` or `c_hash`, they must match. */
+  /** The access token and the code that belong to the token. They must match its `at_hash` and `c_hash`, if present. */
   readonly accessToken?: string | undefined
   readonly code?: string | undefined
-  /** For a refresh: `sub` and `iss` of the sign-in. */
+  /** The `sub` and `iss` of the original sign-in, set for a refresh. */
   readonly subject?: string | undefined
   readonly issuer?: string | undefined
   readonly key: FindKey
@@ -35,10 +35,10 @@ const WHAT = 'the ID token'
 const TYPES = ['jwt']
 
 /**
- * Checks an ID token. The checks are the same in every flow, since the token may have come through the browser.
+ * Checks an ID token. The checks are the same in every flow, because the browser may have sent the token.
  * @returns all its claims
- * @throws OAuthProblem `oauth_token`; `oauth_clock` if differing clocks are its only error; and the errors of
- *   `expected.key`. Messages never quote the token, its nonce or its subject.
+ * @throws OAuthProblem `oauth_token`; `oauth_clock` if a clock difference is the only error; and the errors of
+ *   `expected.key`. Messages never contain the token, its nonce or its subject.
  * @see OIDC Core sections 3.1.3.7, 3.2.2.11 and 12.2, RFC 7519, RFC 8725
  */
 export async function checkIdToken(token: string, expected: ExpectedIdToken): Promise<Claims> {
@@ -74,7 +74,10 @@ function checkNonce(nonce: unknown, { nonce: asked, earlierNonce }: ExpectedIdTo
     throw refused(WHAT, `has ${nonce === undefined ? 'no "nonce"' : 'a "nonce" that does not match this sign-in'}`)
 }
 
-/** The left half of the hash of the access token or code (OIDC Core sections 3.1.3.6 and 3.3.2.11). */
+/**
+ * Checks that the claim is the left half of the access token's or code's hash (OIDC Core sections 3.1.3.6 and
+ * 3.3.2.11).
+ */
 function checkHash(name: 'at_hash' | 'c_hash', claim: unknown, came: string | undefined, algorithm: string): void {
   if (claim === undefined || came === undefined) return
   const hash = createHash(algorithm).update(came).digest()

@@ -10,25 +10,28 @@ export type ProviderKey = {
   /** The only algorithm that the provider uses the key for; null if the key set specifies none. */
   readonly alg: string | null
   readonly kty: string
-  /** Null for RSA. */
+  /** The curve; null for RSA. */
   readonly crv: string | null
-  /** The key with only its public members. */
+  /** The public key. */
   readonly jwk: JWK
 }
 
 const MOST_KEYS = 100
-/** Size of the modulus, in bits. Shorter keys can be broken (RFC 7518 section 3.3); longer ones are slow to verify. */
+/**
+ * Allowed sizes of an RSA modulus, in bits. Shorter keys can be broken (RFC 7518 section 3.3). With longer ones,
+ * verification is slow.
+ */
 const RSA_BITS = { least: 2048, most: 8192 }
-/** Maximum size of the public exponent. The usual ones are 3 and 65537; large ones are slow to verify. */
+/** The largest allowed public exponent. The usual ones are 3 and 65537. With large ones, verification is slow. */
 const LARGEST_EXPONENT = 2n ** 32n - 1n
-/** `bytes`: the size of each coordinate. */
+/** The supported curves. `bytes` is the size of each coordinate. */
 const CURVES: Readonly<Record<string, { readonly kty: 'EC' | 'OKP'; readonly bytes: number }>> = {
   'P-256': { kty: 'EC', bytes: 32 },
   'P-384': { kty: 'EC', bytes: 48 },
   'P-521': { kty: 'EC', bytes: 66 },
   Ed25519: { kty: 'OKP', bytes: 32 },
 }
-/** Members of private and of symmetric keys (RFC 7518 section 6). */
+/** Members that only private and symmetric keys have (RFC 7518 section 6). */
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv']
 
 const KeySet = z.object({ keys: z.array(z.unknown()).min(1).max(MOST_KEYS) })
@@ -54,8 +57,8 @@ const Key = z.object({
 })
 
 /**
- * Returns the keys of a provider's key set (RFC 7517) that can verify a token's signature. Other keys are skipped:
- * invalid ones, unknown kinds, and keys for other purposes.
+ * Returns the keys of a provider's key set (RFC 7517) that can verify a token's signature. Skips invalid keys, keys of
+ * unknown types, and keys for other purposes.
  * @param from the name of the set, for error messages
  * @throws OAuthProblem `oauth_provider` if no key is left
  */
@@ -86,7 +89,7 @@ async function readKey(value: unknown): Promise<ProviderKey | null> {
     await importKey(key, fitting)
     return key
   } catch {
-    // For example, the key may be a point that is not on its curve.
+    // The key is invalid. For example, its point may not be on the curve.
     return null
   }
 }

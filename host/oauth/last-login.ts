@@ -3,17 +3,17 @@ import type { EarlierSignIn } from '../login/ask-again.ts'
 import type { Claims } from './provider.ts'
 
 /**
- * Members of `last_login` that the platform sets. Claims from a provider must not replace them. `locale` is not listed:
- * it is a standard claim (OpenID Connect Core, 5.1) that grants nothing. The claim is used until the platform has its
+ * Members of `last_login` that the platform sets. A provider's claims must not replace them. The standard claim
+ * `locale` (OpenID Connect Core, 5.1) is not listed, because it grants nothing. It is used until the platform has its
  * own value.
  */
 const OURS = ['last_login', 'uid', 'permissions', 'username', 'tenant', 'claims']
 
 /**
  * Returns `queryParams.last_login` for an authenticator: the verified claims, such as `email`, and the platform's own
- * members. `claims` contains all claims. If a claim has the name of a platform member, only `claims` contains it.
+ * members. All claims are also in `claims`. A claim with the name of a platform member is only in `claims`.
  * @param lastLoginAt when the user last signed in at the provider, in epoch ms
- * @param earlier null at the first sign-in
+ * @param earlier the user's earlier sign-in; null at the first one
  */
 export function lastLoginOf(
   claims: Readonly<Record<string, unknown>>,
@@ -28,10 +28,7 @@ export function lastLoginOf(
   return earlier === null ? shown : Object.assign(shown, earlier)
 }
 
-/**
- * Returns a name by which users recognise their account. The page for accounts without access to the application shows
- * it.
- */
+/** Returns a name that users recognise as theirs. The page for accounts without access to the application shows it. */
 export function shownUser(claims: Claims): string {
   const { email, preferred_username: login, name, sub } = claims
   return [email, login, name].find((one): one is string => typeof one === 'string' && one !== '') ?? sub

@@ -7,20 +7,20 @@ export type ExpectedLogoutToken = {
   readonly provider: Provider
   readonly clientId: string
   readonly now: number
-  /** The allowed difference between the clocks, in ms: `OAUTH_CLOCK_SKEW`. */
+  /** The allowed clock difference in ms, from `OAUTH_CLOCK_SKEW`. */
   readonly skew: number
   readonly key: FindKey
 }
 
 /**
- * The sessions that a provider ended: only the session `sid` if the token has that claim, otherwise all the user's
- * sessions.
+ * Identifies the sessions that a provider ended. This is the session `sid` if the token has that claim, otherwise all
+ * of the user's sessions.
  */
 export type LogoutToken = {
   readonly iss: string
   readonly sub: string | null
   readonly sid: string | null
-  /** The caller must accept each id only once. */
+  /** The token's id. The caller must accept each id only once. */
   readonly jti: string
   /** Epoch ms. */
   readonly issuedAt: number
@@ -28,8 +28,8 @@ export type LogoutToken = {
 
 const WHAT = 'the logout token'
 /**
- * Many providers send `JWT` or no type, as in ID tokens. So the claims, not the type, tell the two kinds of token
- * apart.
+ * Many providers send `JWT` or no type, as in ID tokens. So the two kinds of token are told apart by their claims, not
+ * their type.
  */
 const TYPES = ['jwt', 'logout+jwt']
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
@@ -40,8 +40,8 @@ const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 export const LOGOUT_TOKEN_AGE = 10 * 60_000
 
 /**
- * Checks the token that a provider sends to end sessions. It is sent from server to server.
- * @throws OAuthProblem `oauth_token`; `oauth_clock` if differing clocks are its only error; and the errors of
+ * Checks a token that a provider sends directly to the host to end sessions.
+ * @throws OAuthProblem `oauth_token`; `oauth_clock` if a clock difference is the only error; and the errors of
  *   `expected.key`
  * @see OpenID Connect Back-Channel Logout 1.0, sections 2.4 and 2.6
  */
@@ -56,7 +56,7 @@ export async function checkLogoutToken(token: string, expected: ExpectedLogoutTo
   const iss = checkIssuer(WHAT, claims, provider)
   checkAudience(WHAT, claims, clientId)
   if (!isEvent(claims.events)) throw refused(WHAT, `must have an object "events" that contains the object "${EVENT}"`)
-  // Ensures that an ID token can't be used as a logout token, or the other way around.
+  // Ensures that an ID token can't be used as a logout token, and vice versa.
   if (claims.nonce !== undefined) throw refused(WHAT, 'must have no "nonce"')
   const sub = claims.sub === undefined ? null : checkId(WHAT, claims, 'sub')
   const sid = claims.sid === undefined ? null : checkId(WHAT, claims, 'sid')
@@ -68,8 +68,8 @@ export async function checkLogoutToken(token: string, expected: ExpectedLogoutTo
 }
 
 /**
- * Reads the issuer and audience in a token, to choose the keys that verify it. They must not be trusted yet.
- * @returns null if it is not a token, or lacks these claims
+ * Reads a token's issuer and audience, to find the key that verifies the token. Don't trust these values yet.
+ * @returns null if the text is not a token, or the token lacks these claims
  */
 export function readUnchecked(token: string): { readonly iss: string; readonly aud: readonly string[] } | null {
   const { iss, aud } = readUncheckedClaims(token) ?? {}

@@ -8,15 +8,15 @@ export type { WrittenOAuthSettings } from '../../base/oauth/page-fields.ts'
 /** The operator's OAuth settings for solutions, which override those in the manifests. */
 export interface OAuthSettingsStore {
   /**
-   * Cached for at most 1 s; changes on this host apply immediately.
+   * Returns the operator's settings. They are cached for at most 1 s; changes on this host apply immediately.
    * @returns null if the operator has set none
    */
   get(solution: string): Promise<WrittenOAuthSettings | null>
   put(solution: string, settings: WrittenOAuthSettings): Promise<void>
   /**
-   * The operator's settings or, if there are none, the control center's. Chosen here: if the operator has set any, the
-   * control center's are ignored entirely. The operator owns the Satellite, so the control center must not redirect its
-   * users to another sign-in. Also, merged settings could combine two providers.
+   * Returns the operator's settings or, if there are none, the control center's. Chosen here: if the operator has set
+   * any, all of the control center's are ignored. The operator owns the Satellite, so the control center must not
+   * redirect its users to another sign-in. Also, merged settings could combine two providers.
    */
   inForce(solution: string): Promise<WrittenOAuthSettings | null>
   /** @returns false if there were no settings */

@@ -32,7 +32,7 @@ import { createSettingsTest } from './settings-test.ts'
 import { createTokenRequestsOnDemand } from './token-requests-on-demand.ts'
 import { createTransactions } from './transactions.ts'
 
-/** The parts of the host that OAuth sign-ins depend on. */
+/** The other parts of the host that OAuth sign-ins need. */
 export type OAuthNeeds = {
   readonly db: HostDatabase
   readonly key: PlatformKey
@@ -52,7 +52,7 @@ export type OAuthNeeds = {
   readonly audit: Audit
   readonly maintenance: Maintenance
   readonly secondStep: SecondStepGate
-  /** Reads a solution's settings from the control center. */
+  /** Reads a solution's OAuth settings from the control center. */
   readonly ofCloud?: OAuthSettingsStore['get']
 }
 

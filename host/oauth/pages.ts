@@ -23,7 +23,7 @@ export type OAuthPageParts = SolutionHeadParts & {
   readonly sites: Sites
 }
 
-/** The page for OAuth settings: a wizard, filled with the operator's settings. */
+/** The page for OAuth settings. It is a wizard that shows the operator's current settings. */
 export function addOAuthPages(pages: PageRouter, parts: OAuthPageParts): void {
   const { catalog, secrets, oauthSettings, providerRequests, sites } = parts
 

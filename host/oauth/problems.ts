@@ -2,9 +2,9 @@ import type { Failed } from '../../runtime/outcome.ts'
 import type { OAuthProblemDetail, OAuthProblemPage } from '../web/pages.ts'
 
 /**
- * The reasons why a sign-in at a provider failed. The solution's log and the audit log contain the key. `status` is the
- * HTTP status of the page that the user sees, and `platform.oauth.{page}.*` are its texts. A refused sign-in is a valid
- * response, not an error.
+ * The reasons why a sign-in at a provider failed. The solution's log and the audit log contain the key. The user sees a
+ * page with the HTTP status `status` and the texts `platform.oauth.{page}.*`. A refused sign-in is a valid response,
+ * not an error.
  */
 export const OAUTH_PROBLEMS = {
   oauth_unknown_user: { status: 403, page: 'unknown-user', what: 'the authenticator did not sign the user in' },
@@ -39,13 +39,13 @@ export type OAuthProblemCode = keyof typeof OAUTH_PROBLEMS
 type OAuthProblemOptions = ErrorOptions & { readonly detail?: OAuthProblemDetail }
 
 /**
- * Thrown to end a sign-in at a provider. The message is for the solution's author. It states what was expected and what
- * was received (quoted with `quote`), and never contains a token, an authorization code or a secret. The end user sees
+ * Thrown to end a sign-in at a provider. The message is for the solution's author. It says what was expected and what
+ * was received, quoted with `quote`. It never contains a token, an authorization code or a secret. The end user sees
  * the error page for `code`.
  */
 export class OAuthProblem extends Error {
   readonly code: OAuthProblemCode
-  /** A more specific cause that has its own text on the page; null if only the code is known. */
+  /** A more specific cause, with a separate text on the page; null if only the code is known. */
   readonly detail: OAuthProblemDetail | null
 
   constructor(code: OAuthProblemCode, message: string, options: OAuthProblemOptions = {}) {
@@ -56,19 +56,19 @@ export class OAuthProblem extends Error {
   }
 }
 
-/** The problem for a failed script. The solution's log already contains the failure, with its position. */
+/** Returns the problem for a failed script. The solution's log already contains the failure and its position. */
 export function problemOfFailure({ code }: Failed, entry: string): OAuthProblem {
   return code === 'sandbox_busy'
     ? new OAuthProblem('oauth_busy', `no sandbox process was available to run ${entry}`)
     : new OAuthProblem('oauth_script', `${entry} failed with the error ${code}`)
 }
 
-/** Maximum characters of a provider's text that a log line quotes. */
+/** Maximum characters of a text that a log line quotes. */
 const QUOTED = 120
 
 /**
- * JSON does not escape all of these characters. In a terminal, they move the cursor, end the line or reverse its
- * direction.
+ * Invisible characters that can move a terminal's cursor, end the line or reverse its direction. JSON does not escape
+ * all of them.
  */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 

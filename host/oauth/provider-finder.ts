@@ -29,7 +29,7 @@ const BELIEVED = 10 * 60_000
 /** Maximum number of cached documents, for all solutions together. */
 const MOST_DOCUMENTS = 200
 
-/** For each endpoint in a configuration: the setting's name, and the key in the discovery document. */
+/** The endpoints in a configuration, each with the setting's name and the key in the discovery document. */
 const ENDPOINTS = {
   authorizationEndpoint: { setting: 'authorizationBaseUrl', discovered: 'authorization_endpoint' },
   tokenEndpoint: { setting: 'accessTokenEndpoint', discovered: 'token_endpoint' },
@@ -85,7 +85,7 @@ export function createProviderFinder(
   }
 }
 
-/** The endpoints that are required for a sign-in. */
+/** Returns the endpoints that a sign-in needs. */
 function needed({ responseType, hasIdToken }: OAuthConfiguration): readonly Endpoint[] {
   const knowsUserBy = hasIdToken ? 'jwksUri' : 'userInfoEndpoint'
   return ['authorizationEndpoint', ...(responseType === 'code' ? (['tokenEndpoint'] as const) : []), knowsUserBy]
@@ -104,7 +104,7 @@ function providerOf(
   const required = needed(configuration)
 
   /**
-   * Returns the URL in the settings, which overrides the one in the document.
+   * Returns an endpoint's URL. The settings override the discovery document.
    * @returns null if the URL is missing or invalid, and not required
    */
   function endpoint(name: Endpoint): string | null {
@@ -173,7 +173,7 @@ function algorithmsOf({ hasIdToken }: OAuthConfiguration, document: DiscoveryDoc
   )
 }
 
-/** `client_secret_basic` is the default if the provider lists no methods (OIDC Core section 9). */
+/** If the provider lists no methods, `client_secret_basic` is the default (OIDC Core section 9). */
 function authenticationOf(
   { apiSecret, clientAuthentication }: OAuthConfiguration,
   document: DiscoveryDocument | null,
