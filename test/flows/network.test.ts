@@ -148,7 +148,7 @@ test.each([
     expect(text).toContain('X-Content-Type-Options: nosniff')
     expect(JSON.parse(text.split('\r\n\r\n')[1] ?? '')).toMatchObject({
       code: 'ERR_HEADERS_TOO_LARGE',
-      detail: expect.stringContaining('larger than 16384 bytes. Send fewer or shorter headers'),
+      detail: expect.stringContaining('larger than 16384 bytes. Shorten the URL, or send fewer or shorter headers'),
     })
   }
 })
