@@ -5,7 +5,9 @@ import { createScriptLab } from '../support/solutions.ts'
 
 const probe = createProbe()
 
-/** Creates another probe plugin, `plugins.NAME`, whose request fails. */
+/**
+ * Creates a copy of the probe plugin under another name, `plugins.NAME`. The function answers its request, and throws.
+ */
 function under(name: string, answer: () => never): Plugin {
   const requests = { ask: { check: (args: unknown) => args, changes: false, answer } }
   return { ...probe, name, under: 'plugins', requests }

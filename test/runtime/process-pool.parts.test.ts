@@ -8,7 +8,7 @@ import { waitUntil } from '../support/wait-until.ts'
 import waits from '../support/waits/host.ts'
 
 const MEGABYTE = 1024 ** 2
-/** Enough memory for the spare process and two or three that serve solutions, but not for four. */
+/** Enough memory for the spare process and for two or three processes that serve solutions, but not for four. */
 const ROOM = 90 * MEGABYTE
 
 let lab: ScriptLab
@@ -16,15 +16,12 @@ afterEach(() => lab.stop())
 
 const SOLUTIONS = ['a', 'b', 'c', 'd']
 
-/** Lists the solutions that processes serve. The lab numbers solutions in the order in which they are first used. */
+/** Lists the solution that each process serves. The lab numbers solutions in the order of their first use. */
 function serving(): readonly (string | undefined)[] {
   return lab.supervisor.processes().map(({ key }) => SOLUTIONS[Number(key?.split('sha-')[1])])
 }
 
-/**
- * Counts only the private memory of sandbox processes. The memory of this process and its other children differs
- * between tests.
- */
+/** Leaves out this process, because its memory use differs between tests. */
 const ownOf = (pid: number) => (pid === process.pid ? 0 : memoryOf(pid).own)
 const memoryInUse = () => lab.supervisor.processes().reduce((sum, { pid }) => sum + ownOf(pid), 0)
 
@@ -35,7 +32,8 @@ function createTightLab(plugins: readonly Plugin[] = []): ScriptLab {
 }
 
 /**
- * Waits until the spare process has reached its full size. By then, processes that had to make room for it have ended.
+ * Waits until the spare process has reached its full size. By then, the host has ended the processes whose memory it
+ * needed for the spare.
  */
 async function untilSpareIsReady(): Promise<void> {
   await until(() =>
@@ -159,7 +157,8 @@ test('above the maximum, the largest process is terminated: its call may be retr
   await until(() => busiest().some(({ pid }) => memoryOf(pid).own > 50 * MEGABYTE))
   const [first] = busiest().sort((one, other) => memoryOf(other.pid).own - memoryOf(one.pid).own)
   const largest = first?.pid as number
-  // Memory use must fall as soon as the process ends. Otherwise, the host would terminate the next process too.
+  // The simulated memory use falls as soon as the largest process ends. Otherwise, the host would terminate the next
+  // one too.
   Object.defineProperty(memory, 'used', { get: () => (memoryOf(largest).own === 0 ? 100 : 1001) })
   expect((await large).failure).toMatchObject({
     code: 'sandbox_busy',
@@ -178,7 +177,7 @@ test('if a process is terminated for its memory, calls that changed something ar
   }`
   const calls = [lab.run({ script }), lab.run({ script })]
   await until(() => busiest().some(({ calls }) => calls === 2))
-  // Wait until both calls have received their first response.
+  // By then, both calls have received their first response, so they have changed something.
   await new Promise((resolve) => setTimeout(resolve, 300))
   memory.used = 1001
   const ended = (await Promise.all(calls)).map(({ failure }) => failure?.code)

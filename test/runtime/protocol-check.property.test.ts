@@ -5,8 +5,8 @@ import { FAILURES } from '../../runtime/outcome.ts'
 import { checkFromSandbox } from '../../runtime/protocol-check.ts'
 import { propertyRuns } from '../support/property-runs.ts'
 
-// Compares the check with a second implementation (`isMessage`), which is slow and simple. The check must accept the
-// same messages, unchanged, and reject anything else that a malicious process sends.
+// Compares the host's check of messages from sandbox processes with a second, slow and simple implementation
+// (`isMessage`). Both must accept the same messages and reject all others. Accepted messages must not be changed.
 
 const SEED = 20_260_101
 
@@ -36,7 +36,7 @@ const isRecord =
   (check: Check): Check =>
   (value) =>
     isObject(value) && Object.values(value).every(check)
-/** Accepts an object with exactly these keys. Those that end in "?" may be absent. */
+/** Accepts an object with exactly these keys. Keys marked with "?" are optional. */
 function isShape(shape: Readonly<Record<string, Check>>): Check {
   const checks = new Map(Object.entries(shape).map(([key, check]) => [key.replace('?', ''), check]))
   const needed = Object.keys(shape).filter((key) => !key.endsWith('?'))
@@ -240,7 +240,7 @@ test('protocol: every message is accepted unchanged', () => {
 
 // --- hostile changes -----------------------------------------------------------------------------------------------------
 
-/** The JSON texts that `change` puts in place of other values. */
+/** JSON texts of unexpected values. `change` replaces values in a message with them. */
 const HOSTILE = [
   ...[
     'null',
@@ -279,13 +279,13 @@ const Change = fc.record<Change>({
   what: fc.nat(),
 })
 
-/** The message and every object and array in it. */
+/** Lists the message itself, and every object and array in it. */
 function containers(value: unknown): (Record<string, unknown> | unknown[])[] {
   if (typeof value !== 'object' || value === null) return []
   return [value as Record<string, unknown>, ...Object.values(value).flatMap(containers)]
 }
 
-/** Changes one place in the message. `raw` is for JSON that JSON.stringify can't produce, such as 1e999. */
+/** Makes one change in the message. `raw` inserts JSON that JSON.stringify can't produce, such as 1e999. */
 function change(message: unknown, { how, where, what }: Change, raw: (text: string) => string): void {
   const places = containers(message)
   const place = places[where % places.length] as Record<string, unknown>
@@ -390,7 +390,7 @@ const SAMPLES: readonly Record<string, unknown>[] = [
   { kind: 'checked', checked: CHECKED },
 ]
 
-/** The paths to a value and to everything in it. */
+/** Lists the paths of the value and of everything in it. */
 function paths(value: unknown, path: readonly string[] = []): (readonly string[])[] {
   if (typeof value !== 'object' || value === null) return [path]
   return [path, ...Object.entries(value).flatMap(([key, one]) => paths(one, [...path, key]))]
@@ -403,7 +403,7 @@ function withAt(value: unknown, path: readonly string[], edit: (place: never, ke
   return JSON.stringify(copy)
 }
 
-/** Any value is allowed below these keys. */
+/** Whether the path is inside a key that allows any value. */
 const isFree = (path: readonly string[]) => path.some((key) => ['args', 'template', 'i18n', 'forms'].includes(key))
 
 test.each(SAMPLES)('protocol: $kind is accepted, and rejected with an extra key in any of its objects', (sample) => {

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createScriptLab, type ScriptLab } from '../support/solutions.ts'
 
-// A newer V8 may have built-in objects that are not a property of another one. This test calls every built-in function
-// with many arguments. It checks the prototypes and accessors of all values that are returned or thrown.
+// Some built-in objects are not properties of other objects, and a newer V8 may add more of them. To find them, this
+// test calls every built-in function with many arguments. It then checks the prototypes and accessors of all returned
+// and thrown values.
 
 const WALK = readFileSync(new URL('realm/walk-intrinsics.js', import.meta.url), 'utf8')
 

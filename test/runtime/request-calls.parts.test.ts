@@ -6,7 +6,7 @@ import type { Json } from '../../runtime/plugin.ts'
 import { createScriptLab, manifestOf } from '../support/solutions.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// Tests calls of kind `request`, which run an endpoint's function. These tests don't use HTTP.
+// Tests calls to an endpoint's function (calls of kind `request`), without HTTP.
 
 const http: HttpPorts = { granted: async () => [], send: () => Promise.reject(new Error()), onRefused: () => {} }
 const lab = createScriptLab({ needs: { http }, limits: { ANSWER_SIZE: 100_000 } })
@@ -47,7 +47,10 @@ async function call(entry: string, request: Readonly<Record<string, Json>> = {})
   return { failure, result, log: lab.lines.slice(from) }
 }
 
-/** Calls the function with this source for the request. @returns the function's response */
+/**
+ * Runs the function defined by this source text for the request.
+ * @returns the function's response
+ */
 async function answerOf(source: string, request: Readonly<Record<string, Json>> = {}) {
   const { failure, result } = await call('evaluate', { ...request, body: source })
   if (failure !== null) throw new Error(`${failure.code}: ${failure.message}`)

@@ -8,7 +8,7 @@ import { namesOf, readTopLevel } from '../../runtime/sandbox/realm-names.ts'
 import { directory } from '../attack/directory/host.ts'
 import { createScriptLab, manifestOf, type ScriptLab } from '../support/solutions.ts'
 
-// Tests endpoints in both realms. Calls must have the same results in both, and must not see what another call left
+// Tests endpoints in both realms. A call must have the same result in both, and must not see what another call left
 // behind.
 
 const http: HttpPorts = { granted: async () => [], send: () => Promise.reject(new Error()), onRefused: () => {} }

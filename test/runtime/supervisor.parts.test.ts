@@ -176,8 +176,8 @@ test('with keepsCheckReady, a process waits for the next upload after each check
       return lab.solution({ manifest: manifestOf({}) }).loadable.solution()
     }, [])
   expect((await check()).faults).toEqual([])
-  // The memory limit allows only one spare process. So once two processes are listed, the second one is ready for a
-  // check.
+  // The memory limit allows only one spare process. Once two processes are listed, one of them is therefore ready for
+  // the next check.
   const waiting = () => lab.supervisor.processes().map(({ pid }) => pid)
   await untilSo(() => waiting().length >= 2 && !waiting().includes(used[0] as number))
   const ready = waiting().at(-1)
@@ -192,8 +192,9 @@ test('with keepsCheckReady, a process waits for the next upload after each check
 })
 
 /**
- * @returns the niceness of the process's session; null if the kernel does not group processes by session. For a process
- * in no group, the file is empty, and its weight is the same as with niceness 0.
+ * Reads the niceness of the process's session. If the process is in no group, the file is empty; this is equivalent to
+ * a niceness of 0.
+ * @returns null if the kernel does not group processes by session
  */
 function niceness(pid: number): string | null {
   const file = `/proc/${pid}/autogroup`

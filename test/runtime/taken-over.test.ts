@@ -8,8 +8,8 @@ import type { SandboxClient } from '../../runtime/sandbox-client.ts'
 import type { SandboxProcess } from '../../runtime/sandbox-process.ts'
 import { createWorker } from '../../runtime/worker.ts'
 
-// Tests what a compromised sandbox process can do to the host with the messages that it sends. The process is
-// simulated. It never exits when killed, since the host must not wait for that.
+// Tests what a compromised sandbox process can do to the host by sending messages. The process is simulated. It doesn't
+// exit when it is killed, because the host must not wait for that.
 
 const limits = createLimits({ CALL_REQUESTS: 20, LOG_LINES: 5 })
 const CALL: SandboxCall = { unit: 'main', entry: 'click', args: [], state: {}, timeLimit: 'CALL_TIME' }
@@ -42,7 +42,7 @@ function playedProcess() {
   return { process, sent, say: (message: FromSandbox) => process.onMessage?.(message) }
 }
 
-/** Starts the call for a login. The process has not sent anything yet. */
+/** Starts the call for a login, and returns before the process has sent anything. */
 function login() {
   const played = playedProcess()
   const logged: string[] = []
@@ -91,7 +91,7 @@ function pendingCall(id: number, logged: string[], asked: string[], settle: Pend
   }
 }
 
-/** Starts a call in an open client. The process has not sent anything yet. */
+/** Starts a call in an open client, and returns before the process has sent anything about it. */
 async function clientCall() {
   const played = playedProcess()
   const logged: string[] = []

@@ -6,7 +6,7 @@ import { createLimits } from '../../runtime/limits.ts'
 import { checkedForm, formWith } from '../support/forms.ts'
 import { createScriptLab } from '../support/solutions.ts'
 
-// Tests that every permission that a manifest may list can be granted in each possible way.
+// Tests that all ways to grant permissions accept every permission name that is valid in a manifest.
 
 const lab = createScriptLab()
 afterAll(() => lab.stop())

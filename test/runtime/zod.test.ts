@@ -4,7 +4,8 @@ import { checkManifest } from '../../runtime/bundle/manifest.ts'
 import { z } from '../../runtime/zod.ts'
 
 /**
- * Comparison operators throw for this object, since its `valueOf` is not a function. A client may send such an object.
+ * A client may send an object like this one. Comparing it with another value throws, because its `valueOf` is not a
+ * function.
  */
 const UNCOMPARABLE = { toString: 1, valueOf: 1 }
 const VALUES = [

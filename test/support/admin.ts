@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { ADMIN_PASSWORD, type TestHost } from './host.ts'
 import { type Answer, type Ask, ask } from './http.ts'
 
-/** Simulates a browser on the admin pages at the HTTP level, with its cookie and the headers that browsers send. */
+/** Sends HTTP requests to the admin pages like a browser, with a session cookie and the headers that browsers send. */
 export async function signInToAdmin(host: Pick<TestHost, 'adminUrl'>) {
   const cookie = await adminCookie(host)
   const page = await ask(`${host.adminUrl}/admin/`, { headers: { ...NAVIGATION, cookie } })
@@ -11,7 +11,7 @@ export async function signInToAdmin(host: Pick<TestHost, 'adminUrl'>) {
     cookie,
     csrfToken,
     get: (path: string): Promise<Answer> => ask(`${host.adminUrl}${path}`, { headers: { ...NAVIGATION, cookie } }),
-    /** Sends an API request as an admin page's script does. */
+    /** Sends an API request like the script of an admin page. */
     api: (method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<Answer> =>
       ask(`${host.adminUrl}/admin/api/${path}`, apiAsk(method, { cookie, 'x-csrf-token': csrfToken, ...more }, body)),
   }
@@ -36,15 +36,15 @@ export async function adminCookie(host: Pick<TestHost, 'adminUrl'>): Promise<str
 }
 
 /**
- * Opens a page in a real browser. Sets a session cookie first, because signing in with the form would load another
- * page.
+ * Opens a page in a real browser that is already signed in. Sets the session cookie directly, which saves loading the
+ * sign-in page.
  */
 export async function openAdminPage(page: Page, host: Pick<TestHost, 'adminUrl'>, path: string): Promise<void> {
   await addCookie(page, `${host.adminUrl}/admin/`, await adminCookie(host))
   await page.goto(`${host.adminUrl}${path}`)
 }
 
-/** @param cookie as `name=value` */
+/** @param cookie the session cookie, as `name=value` */
 export async function addCookie(page: Page, url: string, cookie: string): Promise<void> {
   const [, name = '', value = ''] = /^([^=]+)=(.*)$/.exec(cookie) ?? []
   await page.context().addCookies([{ url, name, value, httpOnly: true, sameSite: 'Lax' }])

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type Koa from 'koa'
 import type { ask } from './http.ts'
 
-/** Like `ask`, but calls an app without a server; works for responses with a text body. */
+/** Like `ask`, but calls an app directly, without a server. The response's body must be text. */
 export function askOf(app: Koa): typeof ask {
   const handle = app.callback()
   return (address, { method = 'GET', headers = {}, body, path } = {}) => {

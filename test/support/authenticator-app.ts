@@ -2,19 +2,19 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Secret, TOTP } from 'otpauth'
 import type { Visitor } from './http.ts'
 
-/** The page's fields and secret, as a user's app reads them. */
+/** The page's form fields, and the secret that a user adds to their app. */
 export function readNewApp(html: string) {
   const setup = /name="setup" value="([^"]+)"/.exec(html)?.[1] ?? ''
   const secret = (/class="setup-key">([^<]+)</.exec(html)?.[1] ?? '').replaceAll(' ', '')
   return { setup, secret }
 }
 
-/** The time of each secret's first use. */
+/** When each secret was first used, in epoch ms. */
 const firstUses = new Map<string, number>()
 
 /**
- * Returns the code for the previous, current or next time step. Use them in this order, because a used code invalidates
- * older ones. Steps are counted from the secret's first use, so a slow test gets the same codes.
+ * Returns the code for the previous, current or next time step. Use the codes in this order, because using one
+ * invalidates older ones. Time steps are relative to the secret's first use, so a slow test gets the same codes.
  */
 export function codeOf(secret: string, step: -1 | 0 | 1): string {
   const from = firstUses.get(secret) ?? Date.now()
@@ -22,7 +22,10 @@ export function codeOf(secret: string, step: -1 | 0 | 1): string {
   return codeAt(secret, from + step * 30_000)
 }
 
-/** Returns `codeOf` the previous step. Waits if the current step is about to end, because that code would be rejected. */
+/**
+ * Returns `codeOf` for the previous time step. If the current step is about to end, first waits for the next one.
+ * Otherwise, the code might be too old when the host receives it.
+ */
 export async function firstCodeOf(secret: string): Promise<string> {
   const left = 30_000 - (Date.now() % 30_000)
   if (left < 2_000) await wait(left)
@@ -33,7 +36,7 @@ function codeAt(secret: string, timestamp: number): string {
   return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp })
 }
 
-/** A code that is wrong in every accepted time step. */
+/** Returns a code that is wrong in every time step that the host accepts. */
 export function wrongCode(secret: string): string {
   const right = [-2, -1, 0, 1, 2].map((step) => codeAt(secret, Date.now() + step * 30_000))
   return ['000000', '111111', '222222', '333333', '444444', '555555'].find((code) => !right.includes(code)) ?? ''

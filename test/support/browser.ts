@@ -38,7 +38,10 @@ export async function closeContexts(browser: Browser | undefined): Promise<void>
   await Promise.all((browser?.contexts() ?? []).map((context) => context.close()))
 }
 
-/** For tests that need the full browser, such as windows that affect each other, or the back/forward cache. */
+/**
+ * Starts the full browser, for tests of features that the headless shell lacks, such as the back/forward cache or
+ * windows that affect each other.
+ */
 export function launchWholeBrowser(options: LaunchOptions = {}): Promise<Browser> {
   return launch(wholeBrowserPath, options)
 }
@@ -56,8 +59,8 @@ function launch(path: string | undefined, options: LaunchOptions): Promise<Brows
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
-      // Pages live too briefly for optimised code to pay off. A larger young generation (in MB) saves most of the
-      // garbage collector's time.
+      // Tests close pages too soon for optimised code to pay off. A larger young generation (in MB) saves most of the
+      // time for garbage collection.
       '--js-flags=--no-maglev,--no-turbofan,--min-semi-space-size=16',
       ...(options.args ?? []),
     ],
@@ -85,7 +88,7 @@ export function complaintsOf(
 export type Device = {
   /** By default 'ctap2'. */
   readonly protocol?: 'ctap2' | 'u2f'
-  /** Whether it checks a PIN, fingerprint or face. By default, it does. */
+  /** Whether it verifies the user, for example with a PIN or fingerprint. True by default. */
   readonly verifies?: boolean
 }
 
@@ -107,16 +110,16 @@ export async function addAuthenticator(page: Page, { protocol = 'ctap2', verifie
 }
 
 /**
- * Waits until the expression is true on the page. Playwright's `waitForFunction` can't be used: after the first poll,
- * it evaluates a string inside the page. Our Content-Security-Policy (no 'unsafe-eval') forbids that.
+ * Waits until the expression is true on the page. Use this in place of Playwright's `waitForFunction`, which evaluates
+ * strings inside the page. Our Content-Security-Policy forbids that, because it doesn't include 'unsafe-eval'.
  */
 export function untilTrue(page: Page | Frame, expression: string): Promise<void> {
   return waitUntil(async () => expect(await page.evaluate(expression), expression).toBe(true))
 }
 
 /**
- * Waits for colour transitions (120 ms) to finish, because axe would report the colours in between. Doesn't wait for
- * endless animations.
+ * Waits for colour transitions (120 ms) to finish. During a transition, axe would report the intermediate colours.
+ * Doesn't wait for endless animations.
  */
 const TRANSITIONS_OVER = `Promise.allSettled(
   document.getAnimations()
@@ -124,13 +127,13 @@ const TRANSITIONS_OVER = `Promise.allSettled(
     .map(({ finished }) => finished)
 ).then(() => {})`
 
-/** The minified script is half the size, and every checked page loads it. */
+/** Use the minified script. It is half the size, and every checked page loads it. */
 export const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /**
- * Runs axe on the page, including its best practices.
- * @param rules 'colours' runs only the rules that depend on the colour scheme, for a page that was already checked with
- * all rules
+ * Runs axe on the page, including its best-practice rules.
+ * @param rules 'colours' runs only the rules that depend on the colour scheme. Use it for a page that all rules have
+ * already checked
  * @returns the violations as 'rule: element'
  */
 export async function axeViolations(page: Page, rules: 'all' | 'colours' = 'all'): Promise<string[]> {
@@ -147,17 +150,17 @@ export async function axeViolations(page: Page, rules: 'all' | 'colours' = 'all'
   }, options)
 }
 
-/** Playwright's `evaluate` would pass the script as an argument, and use twice as much CPU time. */
+/** Evaluate the script directly. Playwright's `evaluate` passes it as an argument, which takes twice the CPU time. */
 async function loadAxe(page: Page): Promise<void> {
   const { exceptionDetails } = await (await devToolsOf(page)).send('Runtime.evaluate', { expression: `${AXE};0` })
   if (exceptionDetails !== undefined) throw new Error(`axe was not loaded: ${exceptionDetails.text}`)
 }
 
 export type Look = {
-  /** The axe violations in light mode and, below, in dark mode. */
+  /** `light` and `dark` are the axe violations in light and dark mode. */
   readonly light: readonly string[]
   readonly dark: readonly string[]
-  /** How much wider the page is than its window, in CSS pixels. */
+  /** By how many CSS pixels the page is wider than its window. */
   readonly tooWide: number
   readonly tooWideAt320: number
 }
@@ -168,9 +171,10 @@ const NARROW = { width: 320, height: 640 }
 export const SOUND_LOOK: Look = { light: [], dark: [], tooWide: 0, tooWideAt320: 0 }
 
 /**
- * Checks an open page with the settings of different users. Uses one browser context, because opening a page takes most
- * of the time.
- * @param darkAt 320 checks the dark page with all rules in a narrow window, for pages with a different layout there
+ * Checks an open page with different users' settings, such as dark mode and a narrow window. Changes the settings in
+ * one browser context, because opening the page again would take most of the time.
+ * @param darkAt with 320, checks the page in dark mode with all rules in a narrow window; use it for pages whose layout
+ * differs there
  */
 export async function lookOf(page: Page, darkAt?: 320): Promise<Look> {
   const size = page.viewportSize()
@@ -193,7 +197,10 @@ function tooWideBy(page: Page): Promise<number> {
 
 const sessions = new WeakMap<Page, CDPSession>()
 
-/** The page's CDP session. Reused, because only the session that set a locale can change it. */
+/**
+ * Returns the page's session for the Chrome DevTools Protocol. Reuses the session, because only the one that set a
+ * locale can change it.
+ */
 async function devToolsOf(page: Page): Promise<CDPSession> {
   const devTools = sessions.get(page) ?? (await page.context().newCDPSession(page))
   sessions.set(page, devTools)
@@ -217,7 +224,7 @@ const NAME_OF_FOCUS = `(() => {
 
 /**
  * Presses Tab until the focus leaves the page.
- * @returns the elements that got the focus: the ids of inputs, the texts of links and buttons
+ * @returns the elements that received the focus, in order: inputs by id, and links and buttons by their text
  */
 export async function tabOrder(page: Page): Promise<string[]> {
   const reached: string[] = []

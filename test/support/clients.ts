@@ -69,7 +69,11 @@ export type HostedClient = {
   readonly call: (entry: string, args?: readonly Json[], facts?: Partial<HostCall>) => Promise<HostedCall>
   /** Calls a function. @returns the effects @throws Error if it failed */
   readonly effects: (entry: string, args?: readonly Json[], facts?: Partial<HostCall>) => Promise<Effects>
-  /** Calls the entry function. @returns its result @throws Error if it failed */
+  /**
+   * Calls a function.
+   * @returns the function's result
+   * @throws Error if the call failed
+   */
   readonly result: (entry: string, args?: readonly Json[], facts?: Partial<HostCall>) => Promise<string | null>
   readonly close: () => void
 }

@@ -11,7 +11,7 @@ import {
 import { startTestHost, type TestHost } from './host.ts'
 import { bundleOf } from './zip.ts'
 
-/** Handles a request to the control center. The function must respond or disconnect. */
+/** Handles a request in place of the simulated control center. It must send a response or close the connection. */
 export type Misbehaviour = (request: IncomingMessage, response: ServerResponse) => void
 
 export type CloudRequestSeen = {
@@ -24,7 +24,7 @@ export type CloudRequestSeen = {
 export const CLOUD_TOKEN = 'remote-environment-token-of-a-test'
 export const CLOUD_PASSWORD = 'seven green tractors'
 
-/** A login page, as the control center's designer could create it. */
+/** A login page like those that the control center's designer creates. */
 export const DESIGNED: LoginPageAnswer = {
   template: `<!DOCTYPE html><html lang="%%i18n:platform.language%%"><head><meta charset="UTF-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>%%i18n:design.title%%</title>
@@ -57,8 +57,8 @@ export const ANNA: AuthenticateAnswer = {
 }
 
 /**
- * A simulated control center. It implements `base/protocol/protocol.ts` over real HTTP for one solution, `harbour`, and
- * can misbehave on request.
+ * Starts a simulated control center. It implements `base/protocol/protocol.ts` over real HTTP for one solution,
+ * `harbour`. Tests can make it misbehave.
  */
 export async function startTestCloud() {
   const seen: CloudRequestSeen[] = []
@@ -111,7 +111,7 @@ export async function startTestCloud() {
     seen,
     asked: (what: string) => seen.filter(({ path }) => path.endsWith(`/${what}`)),
     connections: () => sockets.size,
-    /** Serves a different page from now on. */
+    /** Serves a different login page from now on. */
     design(next: LoginPageAnswer) {
       page = next
       version++
@@ -123,8 +123,8 @@ export async function startTestCloud() {
       misbehaves = how
     },
     /**
-     * Resets everything except the recorded requests. A replaced login page gets its original content again, with a new
-     * version number.
+     * Resets everything except the recorded requests. If a test has changed the login page, restores the original with
+     * a new version number.
      */
     behave() {
       misbehaves = null
@@ -150,7 +150,7 @@ export function send(response: ServerResponse, status: number, body: unknown): v
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-/** A control center's Satellite with a clock that tests can set. */
+/** Starts a host as a Satellite of this control center. Tests can set its clock. */
 export async function startSatellite(
   cloud: { readonly url: string },
   properties: Record<string, string> = {},
@@ -179,7 +179,7 @@ export async function startSatellite(
   }
 }
 
-/** A solution whose users are managed by the control center. */
+/** A solution whose users sign in with accounts in the control center. */
 export async function addCloudSolution(
   host: TestHost,
   name = 'harbour',

@@ -11,16 +11,19 @@ export type Received = {
   readonly size: number
 }
 
-/** How the collector handles a request. With `hang`, it does not respond. */
+/** How the collector responds to a request. With `hang`, it never responds. */
 export type Reply = { readonly status: number; readonly headers?: Record<string, string> } | 'hang'
 
-/** A receiver of OTLP over HTTP on loopback. It reads metrics as JSON, so a host under test must use that protocol. */
+/**
+ * Receives OTLP over HTTP on loopback. It parses metrics only as JSON, so a test must set the host's OTLP protocol to
+ * JSON.
+ */
 export type Collector = {
   readonly url: string
   readonly received: Received[]
-  /** Every attempt, including rejected ones. */
+  /** Every request, including those that the collector rejected. */
   readonly tries: { readonly path: string; readonly status: number | 'hang' }[]
-  /** Sets how the collector responds to all requests from now on. */
+  /** Decides how the collector responds to each request. Tests can assign another function. */
   reply: (request: { readonly path: string }) => Reply
   /** Stops listening. */
   away(): Promise<void>
@@ -87,11 +90,11 @@ export type Point = {
   /** The time, in epoch ms. */
   readonly time: number
   readonly attributes: Readonly<Record<string, string>>
-  /** The value. For a histogram, its count. */
+  /** The value, or the count for a histogram. */
   readonly value: number
 }
 
-/** The data points of a metric from all exports, in the order in which they were created. */
+/** Returns the data points of a metric from all exports, oldest first. */
 export function pointsOf(collector: Pick<Collector, 'received'>, metric: string): Point[] {
   return collector.received
     .filter(({ body }) => body?.resourceMetrics !== undefined)
@@ -101,7 +104,7 @@ export function pointsOf(collector: Pick<Collector, 'received'>, metric: string)
     .sort((a, b) => a.time - b.time)
 }
 
-/** The times of the metric's received data points in epoch ms, sorted and without duplicates. */
+/** Returns the distinct times of the metric's data points, in epoch ms and in order. */
 export function exportTimes(collector: Pick<Collector, 'received'>, metric: string): number[] {
   return [...new Set(pointsOf(collector, metric).map(({ time }) => time))]
 }

@@ -11,63 +11,67 @@ export type TestServer = {
   /** The credentials of the server's administrator. */
   readonly address: DatabaseServer
   /**
-   * The platform's database on this server, created when it is first opened. On a shared server, each test file has its
-   * own database.
+   * The name of the platform's database on this server. Opening the database for the first time creates it. On a shared
+   * server, each test file has its own database.
    */
   readonly database: string
-  /** Kills the server to simulate a crash. Resolves when it has exited. */
+  /** Kills the server to simulate a crash. Resolves when the server has exited. */
   readonly kill: () => Promise<void>
-  /** Suspends the server, so that it keeps its connections but sends nothing, as after a network failure. */
+  /** Suspends the server. Its connections stay open but it sends nothing, as after a network failure. */
   readonly freeze: () => void
   readonly thaw: () => void
-  /** Starts the server again on the same port with the same data, and with additional options. */
+  /**
+   * Starts the server again on the same port and with the same data.
+   * @param options additional command-line options
+   */
   readonly restart: (...options: string[]) => Promise<void>
   readonly isAlive: () => boolean
-  /** Stops the server, and removes its data. A shared server keeps running. */
+  /** Stops the server and removes its data. On a shared server, this has no effect. */
   readonly stop: () => Promise<void>
 }
 
 export type ServerProgram = {
   readonly username: string
-  /** The user account for the server process if the tests run as root. */
+  /** The system user that runs the server if the tests run as root. */
   readonly account: string
   readonly prepare: (folder: Folder) => void
   readonly command: (folder: string, port: number) => readonly [program: string, ...options: string[]]
-  /** The text that the server prints when it accepts connections. */
+  /** Matches the line that the server prints when it is ready for connections. */
   readonly ready: RegExp
 }
 
 export type Folder = {
   readonly path: string
-  /** Runs a program as the server's user account until it exits. */
+  /** Runs a program as the server's system user, and waits until it exits. */
   readonly run: (program: string, options: readonly string[]) => void
 }
 
 export const PASSWORD = 'a test server’s password: \'"\\%'
 
-/** Timeout in ms for the hook that starts a server, long enough for a busy machine. */
+/** The timeout, in ms, for a test hook that starts a server. It is long enough for a busy machine. */
 export const SERVER_START = 120_000
 
 /**
- * The server shared by all test files of this worker. The files run sequentially, each with its own database. The
- * server starts when it is first requested and ends with the worker. Its data is removed at the end of the run.
+ * Returns a function that provides one server for all test files of this worker. The files run sequentially, each with
+ * its own database. The first call starts the server. It stops when the worker exits, and its data is removed when the
+ * test run ends.
  */
 export function createSharedServer(start: (folder: string) => Promise<TestServer>): () => Promise<TestServer> {
   let starting: Promise<TestServer> | undefined
   let files = 0
   return async () => {
-    // Vitest ends a worker with this signal. Without a handler, the process's exit listeners would not be called.
+    // Vitest stops a worker with SIGTERM. Without a handler for it, the process's exit listeners would not be called.
     if (starting === undefined) process.once('SIGTERM', () => process.exit())
     starting ??= start(runFolder())
     const server = await starting
-    // A previous test file may have failed while the server was down.
+    // The previous test file may have failed and left the server suspended or stopped.
     server.thaw()
     if (!server.isAlive()) await server.restart()
     return { ...server, database: `file_${++files}`, stop: async () => {} }
   }
 }
 
-/** @throws if the server keeps exiting for 30 s */
+/** @throws Error if the server doesn't stay up within 30 s */
 export async function startServer(program: ServerProgram, parent = tmpdir()): Promise<TestServer> {
   const identity = identityOf(program.account)
   const path = mkdtempSync(join(parent, 'solhost-server-'))
@@ -87,8 +91,8 @@ export async function startServer(program: ServerProgram, parent = tmpdir()): Pr
   async function start(...more: string[]): Promise<void> {
     const until = Date.now() + 30_000
     let output = ''
-    // After a crash, the server's child processes may lock the data for a moment. The server then exits immediately, so
-    // it is started again.
+    // After a crash, the old server's child processes may still lock the data for a moment. A new server then exits
+    // immediately. Retry until it starts.
     do {
       running = spawn(name, [...options, ...more], { cwd: path, ...identity, stdio: ['ignore', 'ignore', 'pipe'] })
       output = await untilReady(running, program.ready)
@@ -138,7 +142,7 @@ export async function startServer(program: ServerProgram, parent = tmpdir()): Pr
   }
 }
 
-/** PostgreSQL has a child process for each connection, which would keep responding if it weren't suspended too. */
+/** PostgreSQL uses a child process for each connection. Suspend the children too, or they would still respond. */
 function childrenOf(pid: number | undefined): number[] {
   const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
   return text === '' ? [] : text.split(' ').map(Number)
@@ -152,7 +156,10 @@ function sendTo(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** @returns '' if the server is ready, or its output if it exited */
+/**
+ * Waits until the server is ready or has exited.
+ * @returns '' if it is ready; its output if it has exited
+ */
 function untilReady(child: ChildProcess, ready: RegExp): Promise<string> {
   return new Promise((resolve) => {
     let output = ''
@@ -164,7 +171,7 @@ function untilReady(child: ChildProcess, ready: RegExp): Promise<string> {
   })
 }
 
-/** Database servers refuse to run as root. */
+/** Database servers refuse to run as root, so use another system user. */
 function identityOf(account: string): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {}
   const idOf = (option: string) => Number(spawnSync('id', [option, account], { encoding: 'utf8' }).stdout)

@@ -12,10 +12,10 @@ export type DevProcess = StartedCli & {
   readonly folder: string
   /** The URL of the dev host, without a path. */
   readonly url: string
-  /** The pid of the host process, which the launcher started. */
+  /** The pid of the host process. The launcher is a different process. */
   readonly pid: number
   readonly save: (file: string, content: string) => void
-  /** Resolves when the output since the last `mark` matches. */
+  /** Resolves when the output since the last call to `mark` matches. */
   readonly printed: (pattern: RegExp) => Promise<RegExpExecArray>
   /** Makes later calls ignore the output so far. */
   readonly mark: () => void
@@ -23,7 +23,7 @@ export type DevProcess = StartedCli & {
   readonly stop: () => Promise<number | null>
 }
 
-/** A solution without a sign-in that opens a form with an input, a label and a button. */
+/** The files of a solution that needs no sign-in and opens a form with an input, a label and a button. */
 export function devSolution(label: string, script = ''): Record<string, string> {
   return {
     'solution.json': JSON.stringify({ name: 'shop', version: '1.0.0', authenticator: 'NONE', firstForm: 'main' }),
@@ -32,7 +32,10 @@ export function devSolution(label: string, script = ''): Record<string, string> 
   }
 }
 
-/** @param more additional elements */
+/**
+ * The JSON text of the form in `devSolution`.
+ * @param more elements to add to the form
+ */
 export function devForm(label: string, ...more: readonly unknown[]): string {
   const elements = [
     { type: 'label', name: 'heading', label },
@@ -43,12 +46,12 @@ export function devForm(label: string, ...more: readonly unknown[]): string {
   return JSON.stringify({ title: 'Main', ...formWith(...elements, ...more) }, null, 2)
 }
 
-/** Where `dev` stores a solution's users and data in the tests. */
+/** Returns the folder in which `dev` stores a solution's users and data during tests. */
 export function homeOf(folder: string): string {
   return openDevHome(folder, { XDG_STATE_HOME: stateOf(folder) })
 }
 
-/** `solhost dev` as users start it, on free ports and, by default, in a temporary folder. */
+/** Runs `solhost dev` as a user would, on free ports. By default, it runs in a temporary folder with these files. */
 export async function startDev(
   files: Readonly<Record<string, string>>,
   options: {
@@ -70,7 +73,7 @@ export async function startDev(
 
   async function printed(pattern: RegExp): Promise<RegExpExecArray> {
     let isLate = false
-    // Times out before the test does. If the process stops printing, the error then contains its output so far.
+    // Time out before the test does. The error then contains the output so far.
     const late = wait(PATIENCE, undefined, { ref: false }).then(() => {
       isLate = true
     })

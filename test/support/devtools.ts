@@ -5,18 +5,25 @@ type Told = { readonly method: string; readonly params: Params }
 
 /** A minimal client for the Chrome DevTools protocol. */
 export interface DevTools {
-  /** @throws the debugger's error response */
+  /**
+   * Sends a command to the debugger.
+   * @returns the response's result
+   * @throws if the debugger responds with an error
+   */
   ask(method: string, params?: Params): Promise<Params>
-  /** Returns the next unread event with this name. It may have arrived already. */
+  /** Returns the next unread event with this name, or waits for it. */
   event(method: string): Promise<Params>
-  /** The names of the unread events. */
+  /** Lists the names of the events that the test has not read yet. */
   readonly untold: () => readonly string[]
-  /** Waits until the other side closes the connection. @returns the close code */
+  /** Resolves with the close code when the connection is closed. */
   readonly closed: Promise<number>
   close(): void
 }
 
-/** @throws the status if the handshake was rejected */
+/**
+ * Connects to a debugger.
+ * @throws Error with the response status if the handshake is rejected
+ */
 export async function openDevTools(url: string, headers: Record<string, string> = {}): Promise<DevTools> {
   const socket = new WebSocket(url, { headers, perMessageDeflate: false })
   const answers = new Map<number, (answer: Params) => void>()

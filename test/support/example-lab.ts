@@ -35,18 +35,18 @@ import type { Json } from '../../runtime/plugin.ts'
 import { createSupervisor } from '../../runtime/supervisor.ts'
 import { PASSWORD } from './users.ts'
 
-/** Runs a folder's solutions with real sandbox processes, databases and users, but without HTTP. */
+/** Runs the example solutions with real sandbox processes, databases and users, but without HTTP. */
 export type ExampleLab = {
-  /** Uploads the example. */
+  /** Uploads the example with this name. */
   readonly add: (name: string) => Promise<ActiveSolution>
-  /** Deletes the solution's embedded database, so that the next client starts without one. */
+  /** Deletes the solution's embedded database. The next client starts with an empty one. */
   readonly eraseDatabase: (name: string) => Promise<void>
-  /** Creates a user in the users table, with `PASSWORD`. */
+  /** Creates a user in the users table. The password is `PASSWORD`. */
   readonly addUser: (username: string, permissions: readonly string[]) => Promise<void>
   readonly grantUsers: (solution: string) => Promise<void>
   /**
    * Opens a client and waits for its first form.
-   * @param permissions if null, opens the login form, without a signed-in user
+   * @param permissions the user's permissions; null opens the login form, with no user signed in
    */
   readonly open: (solution: ActiveSolution, username: string, permissions: readonly string[] | null) => Promise<Person>
   readonly lines: readonly NewLogLine[]
@@ -54,20 +54,24 @@ export type ExampleLab = {
 }
 
 /**
- * A user's view of a client, and the actions that they can perform. Actions are validated like those from a browser.
+ * What a user sees in a client, and the actions they can perform. The host validates the actions as if they came from a
+ * browser.
  * @throws Error if an action is rejected
  */
 export type Person = {
   readonly form: () => string | null
-  /** An element of the current form: its definition, with changes by scripts applied. */
+  /** Returns an element of the current form: its definition, with the changes that scripts have made. */
   readonly see: (element: string) => ElementState & Record<string, unknown>
-  /** The current form as it is sent to the browser. */
+  /** Returns the current form's HTML, as the host sends it to the browser. */
   readonly page: () => string
   readonly press: (element: string) => Promise<Effects>
   readonly enter: (element: string, value: Json) => Promise<Effects>
   readonly selectRows: (element: string, ids: readonly number[]) => Promise<Effects>
   readonly openRow: (element: string, id: number) => Promise<Effects>
-  /** Agrees to leave the form without saving. @param form the form that a script requested */
+  /**
+   * Confirms leaving the form without saving.
+   * @param form the form that a script wants to open
+   */
   readonly leave: (form: string) => Promise<Effects>
 }
 

@@ -12,7 +12,7 @@ import type { JWK } from 'jose'
 
 export type Json = Record<string, unknown>
 
-/** A provider's signing key pair, and its entry in the key set. */
+/** A provider's private signing key, and the public key's entry in the provider's key set (JWKS). */
 export type SigningKey = {
   readonly alg: string
   readonly kid: string
@@ -20,7 +20,7 @@ export type SigningKey = {
   readonly jwk: JWK
 }
 
-/** Creates the key with `node:crypto`, because the package jose only creates and uses valid keys. */
+/** Creates a signing key. Uses `node:crypto` because the jose package can't create weak keys. */
 export function makeSigningKey(alg: 'RS256' | 'ES256', { bits = 2048 } = {}): SigningKey {
   const { privateKey, publicKey } =
     alg === 'RS256'
@@ -34,7 +34,7 @@ export function publicPem({ privateKey }: SigningKey): string {
   return String(createPublicKey(privateKey).export({ format: 'pem', type: 'spki' }))
 }
 
-/** Builds header.payload.signature, with any algorithm in the header. */
+/** Creates a signed token (header.payload.signature). The header may name any algorithm. */
 export function signToken(header: unknown, claims: unknown, key: SigningKey): string {
   const input = `${encode(header)}.${encode(claims)}`
   return `${input}.${signatureOf(input, key)}`
@@ -63,7 +63,7 @@ export function partsOf(token: string): [header: string, payload: string, signat
   return [header, payload, signature]
 }
 
-/** `at_hash` and `c_hash` of tokens signed with a SHA-256 algorithm (OIDC Core 3.1.3.6). */
+/** Computes `at_hash` or `c_hash` for tokens signed with a SHA-256 algorithm (OIDC Core 3.1.3.6). */
 export function halfHash(value: string): string {
   return createHash('sha256').update(value).digest().subarray(0, 16).toString('base64url')
 }

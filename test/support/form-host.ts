@@ -15,19 +15,23 @@ import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
 type Socket = Pick<WebSocketRoute, 'send' | 'close' | 'onMessage' | 'onClose'>
 type Hello = Extract<BrowserFrame, { kind: 'hello' }>
 
-/** The first client's id, in the host's format. */
+/** The first client's id. It has the format of ids that a host creates. */
 export const CLIENT = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ'
 
 /**
- * Simulates the host's end of a client connection, without a solution or sandbox. It accepts every value, sorts and
- * pages tables, selects rows, and records the events that it receives. Its state survives reconnects.
+ * Simulates the host's side of a client's connection, without a solution or sandbox. It accepts every value, sorts
+ * tables, switches their pages, and selects rows. It records the events that it receives. Its state survives
+ * reconnects.
  */
 export function createFormHost(definition: FormDefinition, context: RenderContext) {
   const elements = new Map<string, ElementState>()
   const view: FormView = { elements }
   const events: BrowserEvent[] = []
   const hellos: Hello[] = []
-  /** Postponed responses to events: `hold` postpones them, `release` sends them. */
+  /**
+   * The postponed responses to events. `hold` starts postponing, and `release` sends them. Null if responses aren't
+   * postponed.
+   */
   let held: (() => void)[] | null = null
   let handled = 0
   let page = ''
@@ -66,7 +70,7 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
     view,
     send,
     change,
-    /** Sends changed elements, as after a handler call. */
+    /** Sends the current state of these elements, as a host does after a call to a handler. */
     patch(...names: string[]): void {
       send({ kind: 'patch', seq: handled, changes: changes(...names) })
     },
@@ -82,17 +86,17 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
       held = null
       for (const one of waiting) one()
     },
-    /** Drops postponed responses, because their client no longer exists. */
+    /** Discards the postponed responses, for a client that no longer exists. */
     forget(): void {
       held = null
     },
-    /** Closes the connection and rejects new ones until the host is reachable again. */
+    /** Closes the connection, and rejects new ones until `comeBack` is called. */
     lose(): void {
       isReachable = false
       void socket?.close({ code: 1011 })
       socket = null
     },
-    /** Simulates that the host stops and another one takes over. */
+    /** Simulates a host that stops. New connections succeed, as if another host had taken over. */
     goAway(): void {
       void socket?.close({ code: 1001 })
       socket = null
@@ -100,7 +104,10 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
     comeBack(): void {
       isReachable = true
     },
-    /** Opens a new client with a new id and new state, as after the grace period. @returns its id */
+    /**
+     * Replaces the client with a new one, with its own id and initial state, as after the grace period.
+     * @returns the new client's id
+     */
     beginAnew(): string {
       client = client.slice(1) + client[0]
       isNew = true
@@ -111,7 +118,7 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
     get isConnected(): boolean {
       return socket !== null
     },
-    /** The handler for `page.routeWebSocket`. To use a real socket, wrap it with `routeOf`. */
+    /** Accepts a connection. Pass this function to `page.routeWebSocket`. Wrap a real socket with `routeOf` first. */
     connect(route: Socket): void {
       if (!isReachable) return void route.close({ code: 1011 })
       socket = route
@@ -123,7 +130,7 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
         if (frame === null) throw new TypeError(`not a frame: ${String(message).slice(0, 200)}`)
         if (frame.kind === 'hello') {
           hellos.push(frame)
-          // Don't resume another tab's client, or one that has ended.
+          // The browser may send the id of another tab's client, or of one that has ended. Don't resume those.
           if (frame.client !== client) isNew = true
           if (frame.page !== page) handled = 0
           page = frame.page
@@ -143,7 +150,7 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
   }
 }
 
-/** Uses a real connection instead of the one that Playwright intercepts. */
+/** Wraps a real WebSocket, with the interface of a socket that Playwright intercepts. */
 export function routeOf(socket: WebSocket): Socket {
   return {
     send: (data) => socket.send(data),

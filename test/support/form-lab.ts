@@ -6,29 +6,32 @@ import type { ClientOutcome, SandboxClient } from '../../runtime/supervisor.ts'
 import { type ClientLab, createClientLab, type LabClient } from './clients.ts'
 import { checkedForm } from './forms.ts'
 
-/** `form` has the format that authors write. */
+/** Forms by name, each with an optional script. `form` is in the format that authors write. */
 export type WrittenForms = Readonly<Record<string, { readonly form: unknown; readonly script?: string }>>
 
-/** The changes that a call sent to the host part of the forms plugin, after validation. */
+/** The changes that a call sent to the host, after the forms plugin has validated them. */
 export type Changes = {
   readonly shown: string | null
-  /** Values by form and element name, such as `orders.total`. */
+  /** Element states, by form and element name, such as `orders.total`. */
   readonly elements: Readonly<Record<string, unknown>>
   readonly titles: Readonly<Record<string, string>>
   /** Whether a form has unsaved input, by form. */
   readonly unsaved: Readonly<Record<string, boolean>>
-  /** The form that a script requested, and that opens once the user agrees to leave. Null if the user needn't agree. */
+  /**
+   * The form that a script wants to open after the user confirms leaving the current one. Null if no confirmation is
+   * needed.
+   */
   readonly leaving: string | null
   /** `null` means unchanged. */
   readonly listening: readonly string[] | null
 }
 
 export type FormClient = LabClient & {
-  /** Performs a user's action, as the host passes it to scripts. */
+  /** Performs a user's action on a form element. */
   readonly fire: (form: string, element: string, type: string, value?: Json) => Promise<ClientOutcome>
   /** @throws Error if the call failed */
   readonly changes: (call: Promise<ClientOutcome>) => Promise<Changes>
-  /** Opens another client of the same version. */
+  /** Opens another client for the same version of the solution. */
   readonly again: () => Promise<FormClient>
 }
 
@@ -79,8 +82,8 @@ export function definitionOf(written: unknown): FormDefinition {
 }
 
 /**
- * Validates and applies the guest's commands, as the host does.
- * @throws Error if the call failed or the validation found an error
+ * Validates and applies the commands that a call sent, as the host does.
+ * @throws Error if the call failed or a command is invalid
  */
 export function changesOf(outcome: ClientOutcome, definitions: ReadonlyMap<string, FormDefinition>): Changes {
   if (outcome.code !== 'returned') throw new Error(`${outcome.code}: ${outcome.message}`)

@@ -18,7 +18,7 @@ const PROPERTIES = { SERVLET_PASSWORD: ADMIN_PASSWORD, METRICS_PORT: '0' }
 
 export type FuzzTargets = AsyncDisposable & { readonly targets: readonly FuzzTarget[] }
 
-/** All servers of hosts and control centers, with and without TLS, in four processes. */
+/** Starts hosts and control centers with and without TLS, in four processes. The targets are all their servers. */
 export async function startFuzzTargets(): Promise<FuzzTargets> {
   await using started = new AsyncDisposableStack()
   const folder = started.use(await certificateFolder())
@@ -85,7 +85,7 @@ async function portsOf({ output }: HostProcess): Promise<{ admin: string; metric
   }
 }
 
-/** A solution without a sign-in, so that anyone can use its WebSocket. */
+/** A solution that needs no sign-in, so anyone can open its WebSocket. */
 async function uploadOpen(url: string, send: typeof ask): Promise<void> {
   const headers = { authorization: AUTHORIZATION, 'content-type': 'application/zip' }
   const upload = async (name: string, body: Uint8Array) => {

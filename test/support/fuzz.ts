@@ -5,14 +5,14 @@ import { changed, fuzzedFrames, fuzzedHttp2, fuzzedRequests, handshake } from '.
 import { PATIENCE } from './patience.ts'
 import { type Random, seededRandom } from './random.ts'
 
-/** A server that is tested with malformed data. */
+/** A server that the test sends malformed data to. */
 export type FuzzTarget = {
   readonly name: string
   /** The server's address, without a path. */
   readonly url: string
-  /** A path that responds while the server is alive. */
+  /** The path for health checks. */
   readonly healthPath: string
-  /** The path that accepts WebSockets, or null if there is none. */
+  /** The path for WebSockets, or null if the server has none. */
   readonly socketPath: string | null
   /** Why the server's process ended, or null while it is running. */
   readonly ended: () => string | null
@@ -20,7 +20,10 @@ export type FuzzTarget = {
 
 export type FuzzPlan = {
   readonly seed: number
-  /** The total number of requests or handshakes for all targets. */
+  /**
+   * The total number of connections to all targets: `requests` with HTTP requests, and `sockets` with WebSocket
+   * handshakes.
+   */
   readonly requests: number
   readonly sockets: number
 }
@@ -30,9 +33,9 @@ export type FuzzResult = {
   readonly sockets: number
   /** How many connections got a response. */
   readonly answered: number
-  /** How many handshakes were accepted. Frames are sent only after those. */
+  /** How many WebSocket handshakes the servers accepted. */
   readonly upgraded: number
-  /** Failures, with the seeds of the connections that were open when they happened. */
+  /** Descriptions of the failures, with the seeds of the connections that were open at the time. */
   readonly failures: readonly string[]
   /** The longest time, in ms, that a well-behaved client waited for a response. */
   readonly longestWait: number
@@ -40,12 +43,12 @@ export type FuzzResult = {
 
 /** The number of simultaneous connections. */
 const PARALLEL = 24
-/** How long to wait for a response, in ms. Incomplete requests get none. */
+/** How long to wait for a response, in ms. There is no response to an incomplete request. */
 const ANSWER_TIME = 120
 /** The number of connections between two health checks of the target. */
 const LOOK_EVERY = 200
 
-/** Sends malformed requests and frames to each target in turn. If a target fails, the next one follows. */
+/** Sends malformed requests and frames to each target in turn. After a failure, continues with the next target. */
 export async function fuzz(targets: readonly FuzzTarget[], { seed, requests, sockets }: FuzzPlan): Promise<FuzzResult> {
   const results: FuzzResult[] = []
   const withSockets = targets.filter(({ socketPath }) => socketPath !== null)
@@ -71,7 +74,7 @@ async function fuzzOne(target: FuzzTarget, seed: number, requests: number, socke
   let answered = 0
   let upgraded = 0
   const total = requests + sockets
-  // Spreads handshakes evenly, so that the server does other work at the same time.
+  // Spread the WebSocket handshakes evenly among the requests.
   const isSocket = (index: number) =>
     Math.floor(((index + 1) * sockets) / total) > Math.floor((index * sockets) / total)
 
@@ -81,7 +84,7 @@ async function fuzzOne(target: FuzzTarget, seed: number, requests: number, socke
       if (index % LOOK_EVERY === 0) await look()
       const random = seededRandom(seed + index)
       const send = isSocket(index) ? playSocket : playRequest
-      // Ignore errors, because connections end in every possible way here.
+      // Ignore errors: with malformed data, a connection may end in any way.
       const answer = await send(target, random).catch(() => '')
       if (answer !== '') answered++
       if (answer.startsWith('HTTP/1.1 101')) upgraded++
@@ -101,7 +104,10 @@ async function fuzzOne(target: FuzzTarget, seed: number, requests: number, socke
   return { requests, sockets, answered, upgraded, failures, longestWait }
 }
 
-/** Sends a normal request while the attack is running. @returns null if it got a response */
+/**
+ * Sends a valid request while the malformed data is being sent.
+ * @returns null if the server responds; otherwise, what is wrong
+ */
 async function whyUnhealthy(target: FuzzTarget): Promise<string | null> {
   const until = performance.now() + PATIENCE
   let problem = 'it does not answer'
@@ -119,7 +125,7 @@ async function whyUnhealthy(target: FuzzTarget): Promise<string | null> {
         .toArray()
       socket.destroy()
       const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(String(answer[0]))?.[1])
-      // Accepts any status except a server error, because a redirect port responds with a redirect.
+      // Accept any status except server errors: some ports respond only with redirects.
       if (status >= 200 && status < 500) return null
       problem = `its health is answered with ${String(answer[0]).slice(0, 40)}`
     } catch (error) {
@@ -138,18 +144,21 @@ async function open(url: string, protocol: 'http/1.1' | 'h2' | null): Promise<So
     await once(socket, 'connect')
     return socket
   }
-  // Don't verify the certificate, because its name does not matter here.
+  // Don't verify the certificate. It is not what is tested here.
   const socket = connectTls({ ...place, rejectUnauthorized: false, ALPNProtocols: [protocol], servername: 'localhost' })
   await once(socket, 'secureConnect')
   return socket
 }
 
-/** @returns the beginning of the response, or '' if there is none */
+/**
+ * Sends malformed HTTP requests over one connection.
+ * @returns the beginning of the response, or '' if there is none
+ */
 async function playRequest({ url }: FuzzTarget, random: Random): Promise<string> {
   const isSecure = url.startsWith('https:')
   const kind = isSecure ? random.below(10) : random.below(20) === 0 ? 1 : 9
-  // On a TLS port, one connection in ten does not use TLS, and three in ten use HTTP/2. Other ports get little HTTP/2,
-  // because they don't support it.
+  // On a TLS port, 10% of the connections don't use TLS, and 30% use HTTP/2. Other ports don't support HTTP/2, so only
+  // 5% use it there.
   if (isSecure && kind === 0) return converse(await open(url, null), random, fuzzedRequests(random))
   const isHttp2 = kind < 4
   return converse(
@@ -159,15 +168,15 @@ async function playRequest({ url }: FuzzTarget, random: Random): Promise<string>
   )
 }
 
-/** Sends a handshake, usually a valid one, and frames after the response. */
+/** Sends a WebSocket handshake, usually a valid one, then malformed frames. */
 async function playSocket({ url, socketPath }: FuzzTarget, random: Random): Promise<string> {
   const socket = await open(url, 'http/1.1')
   const hello = Buffer.from(handshake(socketPath ?? '/', url), 'latin1')
   const frames = fuzzedFrames(random)
-  // Sends the frames without waiting for the response.
+  // In one of four cases, send the frames without waiting for the response to the handshake.
   if (random.below(4) === 0) return converse(socket, random, Buffer.concat([hello, frames]))
   const isGood = random.below(8) > 0
-  // Waits longer, because a valid handshake always gets a response, even on a busy machine.
+  // Wait longer for the response to a valid handshake, which always arrives, even if the machine is busy.
   const first = answerOf(socket, isGood ? PATIENCE : ANSWER_TIME)
   socket.write(isGood ? hello : changed(random, hello))
   const answer = await first
@@ -175,7 +184,10 @@ async function playSocket({ url, socketPath }: FuzzTarget, random: Random): Prom
   return answer
 }
 
-/** Writes the data in one or more chunks, waits for a response, and disconnects in one of several ways. */
+/**
+ * Writes the data in up to three chunks and waits for a response. Closes the connection in a random way.
+ * @returns the beginning of the response, or '' if there is none
+ */
 async function converse(socket: Socket, random: Random, bytes: Buffer): Promise<string> {
   const answer = answerOf(socket)
   for (let at = 0, pieces = 1 + random.below(3); pieces > 0 && at < bytes.length; pieces--) {
@@ -193,7 +205,10 @@ async function converse(socket: Socket, random: Random, bytes: Buffer): Promise<
   return received
 }
 
-/** Waits for the first response. @returns '' if the connection closes or the time is up first */
+/**
+ * Waits for the first response.
+ * @returns the beginning of the response, or '' if the connection closes or the time is up first
+ */
 function answerOf(socket: Socket, time = ANSWER_TIME): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   const timer = setTimeout(resolve, time, '')

@@ -1,7 +1,7 @@
 import type { Random } from './random.ts'
 import { maskedFrame } from './raw-frames.ts'
 
-// Generates bytes that no client should send, from a seeded random source, so that failures can be reproduced.
+// Generates bytes that no correct client sends. The random numbers have a seed, so failures can be reproduced.
 
 const CRLF = '\r\n'
 
@@ -80,7 +80,7 @@ const VERSIONS = [
 const KEY = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='
 const HANDSHAKE = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', KEY]
 
-/** Each entry is a group of header lines that belong together, or no header. */
+/** Groups of header lines to choose from. An empty group adds no header. */
 const HEADERS: readonly (readonly string[])[] = [
   HANDSHAKE,
   HANDSHAKE,
@@ -223,7 +223,7 @@ const PAYLOADS = [
   'x'.repeat(70_000),
 ]
 
-/** The data after a handshake: frames in order and out of order (RFC 6455, section 5). */
+/** Generates the data after a WebSocket handshake: valid and malformed frames (RFC 6455, section 5). */
 export function fuzzedFrames(random: Random): Buffer {
   const frames = Array.from({ length: 1 + random.below(6) }, () => fuzzedFrame(random))
   const bytes = Buffer.concat(frames)
@@ -233,14 +233,15 @@ export function fuzzedFrames(random: Random): Buffer {
 function fuzzedFrame(random: Random): Buffer {
   const payload = pick(random, PAYLOADS)
   switch (random.below(8)) {
-    // A frame with any first byte: reserved bits, unknown opcodes, or a continuation frame without a first fragment.
+    // A frame with a random first byte: it may have reserved bits or an unknown opcode, or continue a message that
+    // never began.
     case 0:
       return Buffer.concat([Buffer.of(random.below(256)), maskedFrame(payload).subarray(1)])
     case 1: // An unmasked frame.
       return Buffer.concat([Buffer.of(0x81, 5), Buffer.from('hello')])
     case 2: // A length that exceeds the maximum frame size.
       return Buffer.from([0x82, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0])
-    case 3: // A close frame with any code, or with only one byte of it.
+    case 3: // A close frame with a random close code, or only part of one.
       return maskedFrame(String.fromCharCode(random.below(128), random.below(128)).slice(random.below(3)), {
         opcode: 8,
       })
@@ -257,11 +258,14 @@ const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 /** A SETTINGS frame that contains no settings. */
 const SETTINGS = frame(4, 0, 0, Buffer.alloc(0))
 
-/** The data that an HTTP/2 client sends: the preface, then frames of any type with any flags (RFC 9113, section 6). */
+/**
+ * Generates what a malicious HTTP/2 client sends: the preface, then frames with random types and flags (RFC 9113,
+ * section 6).
+ */
 export function fuzzedHttp2(random: Random): Buffer {
   const frames = Array.from({ length: 1 + random.below(8) }, () => {
     const payload = Buffer.from(Array.from({ length: random.below(40) }, () => random.below(256)))
-    // Headers in HPACK: GET, / and https from the static table, and an authority (RFC 7541, appendix A).
+    // HPACK-encoded headers: GET, / and https from the static table (RFC 7541, appendix A), and an authority.
     const headers = Buffer.concat([Buffer.from([0x82, 0x84, 0x87, 0x41, 9]), Buffer.from('localhost')])
     const isRequest = random.below(2) === 0
     if (isRequest)

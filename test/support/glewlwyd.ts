@@ -13,8 +13,8 @@ import { type Callback, createPerson, formOf, type Page, type Person, type SignI
 const SCHEMA = '/usr/share/doc/glewlwyd/database/init.sqlite3.sql.gz'
 
 /**
- * Debian's Glewlwyd, or undefined if it, or the schema in its documentation, is not installed. Tests that need it are
- * then skipped.
+ * The path of Debian's Glewlwyd. Undefined if the program, or its documentation with the database schema, is not
+ * installed. Tests that need it are then skipped.
  */
 export const glewlwydPath = ['/usr/bin/glewlwyd'].find((path) => existsSync(path) && existsSync(SCHEMA))
 
@@ -27,9 +27,9 @@ export type GlewlwydClient = {
 
 export type Glewlwyd = {
   readonly issuer: string
-  /** The host and port (`127.0.0.1:PORT`) in the format of `OAUTH_ALLOWED_HOSTS`. */
+  /** The provider's host and port (`127.0.0.1:PORT`), as an entry for `OAUTH_ALLOWED_HOSTS`. */
   readonly hostPort: string
-  /** Adds a client with `CLIENT_SECRET`. */
+  /** Registers an OAuth client with `CLIENT_SECRET`. */
   readonly addClient: (client: GlewlwydClient) => Promise<void>
   readonly stop: () => Promise<void>
 }
@@ -47,22 +47,22 @@ export const GLEWLWYD_ACCOUNTS: readonly ProviderAccount[] = [
   },
 ]
 
-/** Timeout for starting Glewlwyd on a busy machine, in ms. */
+/** The timeout for starting Glewlwyd, in ms. It is long enough for a busy machine. */
 const START_TIME = 30_000
 const STOP_TIME = 5000
 const SCOPES = ['openid', 'email', 'profile']
 const SESSION = 'GLEWLWYD2_SESSION_ID'
 
 /**
- * Glewlwyd, an OpenID provider in C, on loopback with its own database. The caller stops it.
- * Version 2.7.5 supports code, id_token, the three response modes, PKCE, refresh tokens with rotation, and revocation.
- * It also supports RP-initiated and back-channel logout. Some of its behaviour is unusual:
+ * Starts Glewlwyd, an OpenID provider written in C, on loopback with its own database. The caller stops it. Version
+ * 2.7.5 supports code, id_token, the three response modes, PKCE, refresh tokens with rotation, and revocation. It also
+ * supports RP-initiated and back-channel logout. Some of its behaviour is unusual:
  * - Its discovery document has no `authorization_response_iss_parameter_supported`, though it can send `iss`.
  * - Its logout tokens follow a draft and have no `exp`. Back-Channel Logout 1.0 section 2.4 requires it, so a
- *   conforming host rejects them.
+ * conforming host rejects them.
  * - It does not decode the client id and secret in Basic authentication (RFC 6749 section 2.3.1).
- * @param sendsIssuer whether its responses have `iss`. With form_post, a correct client rejects the value, because
- * Glewlwyd encodes form values like URL parameters
+ * @param sendsIssuer whether its authorization responses contain `iss`. With form_post, correct clients reject these
+ * responses, because Glewlwyd percent-encodes the value
  */
 export async function startGlewlwyd({ accounts = GLEWLWYD_ACCOUNTS, sendsIssuer = false } = {}): Promise<Glewlwyd> {
   const program = glewlwydPath
@@ -72,7 +72,8 @@ export async function startGlewlwyd({ accounts = GLEWLWYD_ACCOUNTS, sendsIssuer 
   const base = `http://127.0.0.1:${port}`
   const database = new DatabaseSync(join(folder, 'database'))
   database.exec(gunzipSync(readFileSync(SCHEMA)).toString('utf8'))
-  // Properties that the default schema lacks. The end session endpoint reads the first, and a claim uses the second.
+  // Add two properties that the default schema lacks. The end session endpoint needs the first one, and a claim needs
+  // the second one.
   database.exec(
     `UPDATE g_client_module_instance SET gcmi_parameters = json_set(gcmi_parameters,
        '$."data-format".post_logout_redirect_uris', json('{"multiple":true,"read":true,"write":true}'));
@@ -117,8 +118,8 @@ export async function startGlewlwyd({ accounts = GLEWLWYD_ACCOUNTS, sendsIssuer 
 }
 
 /**
- * Glewlwyd's pages consist of a single script that calls its API. This function makes the same calls, and grants the
- * requested scopes.
+ * Signs in at Glewlwyd and grants the requested scopes. Glewlwyd's pages are one script that calls its API. This
+ * function calls the API directly.
  */
 export async function signInAtGlewlwyd(
   person: Person,
@@ -144,7 +145,7 @@ export async function signInAtGlewlwyd(
 
 /**
  * Signs out at the end session endpoint and confirms on the page.
- * @returns where Glewlwyd then redirects the browser
+ * @returns the URL to which Glewlwyd then redirects the browser
  */
 export async function signOutAtGlewlwyd(person: Person, location: string): Promise<string> {
   const { origin } = new URL(location)
@@ -159,7 +160,10 @@ export async function signOutAtGlewlwyd(person: Person, location: string): Promi
   return String(page.searchParams.get('callback_url'))
 }
 
-/** @returns the request that the provider's page sends to the client, or null if the browser stays at the provider */
+/**
+ * @returns the request that the browser sends to the OAuth client after this page, or null if the browser stays at the
+ * provider
+ */
 function callbackOf(page: Page, origin: string): Callback | null {
   const { location } = page.headers
   if (location !== undefined) {
@@ -296,7 +300,7 @@ function clientOf({ clientId, redirectUris, postLogoutRedirectUris, backchannelL
   }
 }
 
-/** Polls, because Glewlwyd reports that it has started before it listens. */
+/** Poll the port, because Glewlwyd reports its start before it listens. */
 async function untilAnswering(base: string, running: ChildProcess): Promise<void> {
   const end = Date.now() + START_TIME
   while (Date.now() < end && running.exitCode === null) {
@@ -320,7 +324,7 @@ function untilReady(running: ChildProcess): Promise<void> {
       clearTimeout(timer)
       resolve()
     }
-    // Reads all output, because a full pipe would block the process.
+    // Read all output, because a full pipe would block the process.
     running.stdout?.on('data', read)
     running.stderr?.on('data', read)
     running.once('exit', (code) => {

@@ -23,10 +23,13 @@ const lookup: LookupFunction = (_name, { all }, found) => {
   else found(null, '127.0.0.1', 4)
 }
 
-/** Options for requests through the proxy: trust the test's certificate authority, and resolve the name to loopback. */
+/**
+ * Options for requests through the proxy. They trust the test's certificate authority, and resolve every name to
+ * loopback.
+ */
 export const PROXY_CLIENT = { ca: tls('authority.pem'), lookup }
 
-/** Values for the variables in the configuration, for a proxy on free ports. */
+/** Chooses free ports, and returns the values of the variables in the nodes' HAProxy configuration. */
 export async function proxyVariables(nodes: readonly [string, string], port: number, certificate: string) {
   const [https, http, admin] = [await freePort(), await freePort(), await freePort()]
   return {
@@ -42,7 +45,7 @@ export async function proxyVariables(nodes: readonly [string, string], port: num
   }
 }
 
-/** Values for the variables in the control center's configuration. */
+/** Chooses free ports, and returns the values of the variables in the control center's HAProxy configuration. */
 export async function centerProxyVariables(center: string, port: number, certificate: string) {
   const [https, http] = [await freePort(), await freePort()]
   return {
@@ -56,7 +59,7 @@ export async function centerProxyVariables(center: string, port: number, certifi
 }
 
 /**
- * Writes the certificate and the key to one file, as HAProxy requires.
+ * Writes the test's certificate and key to one file, as HAProxy requires.
  * @returns the file's path, and a function that removes the file
  */
 export function proxyCertificate() {
@@ -66,12 +69,12 @@ export function proxyCertificate() {
   return { file, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }
 
-/** Runs HAProxy's check of the configuration in `deploy/`. */
+/** Lets HAProxy check a configuration in `deploy/`. */
 export function checkProxyConfig(variables: Readonly<Record<string, string>>, config = HAPROXY_CONFIG) {
   return spawnSync(haproxyPath ?? 'haproxy', ['-c', '-f', config], { env: variables, encoding: 'utf8' })
 }
 
-/** HAProxy with the configuration in `deploy/`. Resolves when it listens. */
+/** Starts HAProxy with a configuration in `deploy/`. Resolves when the proxy listens. */
 export async function startHaproxy(variables: Readonly<Record<string, string>>, config = HAPROXY_CONFIG) {
   const child = spawn(haproxyPath ?? 'haproxy', ['-db', '-f', config], { env: variables })
   let output = ''
@@ -91,7 +94,7 @@ export async function startHaproxy(variables: Readonly<Record<string, string>>, 
     await new Promise(setImmediate)
   }
   return {
-    /** The URL for browsers. */
+    /** The URL at which browsers open the proxy. */
     origin: originOf(variables),
     output: () => output,
     async stop() {
@@ -102,7 +105,7 @@ export async function startHaproxy(variables: Readonly<Record<string, string>>, 
   }
 }
 
-/** The URL for browsers if the proxy runs with these variables. */
+/** Returns the URL at which browsers open a proxy that runs with these variables. */
 export function originOf({ PROXY_HTTPS_PORT }: Readonly<Record<string, string>>): string {
   return `https://${PROXIED_NAME}:${PROXY_HTTPS_PORT}`
 }

@@ -7,14 +7,16 @@ import type { ServerKindName } from '../../base/database/kind.ts'
 import type { TestServer } from './database-server.ts'
 import { type HostProcess, startHostProcess } from './host-process.ts'
 
-/** Host processes with one database, behind a load balancer that sends each request to the next host. */
+/**
+ * Several host processes that share a database. A load balancer in front of them sends each request to the next host.
+ */
 export type HostGroup = {
   /** The URL of the load balancer. */
   readonly url: string
   /** The `Authorization` header of the admin account. */
   readonly admin: string
   readonly hosts: readonly HostProcess[]
-  /** The number of responses through the load balancer, by status. */
+  /** How many responses the load balancer has forwarded, by status. */
   readonly statuses: ReadonlyMap<number, number>
   readonly stop: () => Promise<void>
 }
@@ -22,7 +24,7 @@ export type HostGroup = {
 export const ADMIN_PASSWORD = 'admin of several hosts'
 export const ADMIN = `Basic ${Buffer.from(`admin:${ADMIN_PASSWORD}`).toString('base64')}`
 
-/** The properties of a host with its database on this server. They are the same for all hosts. */
+/** Properties for hosts that share the platform's database on this server. */
 export function sharedProperties(
   kind: ServerKindName,
   { address, database }: Pick<TestServer, 'address' | 'database'>,
@@ -43,7 +45,7 @@ export function sharedProperties(
 /**
  * Starts all hosts at the same time, even if the database is empty. Requests can set their client address with
  * `X-Forwarded-For`.
- * @param properties the same on all hosts; see `sharedProperties`
+ * @param properties the properties of every host; see `sharedProperties`
  */
 export async function startHostGroup(count: number, properties: Record<string, string>): Promise<HostGroup> {
   const homes = Array.from({ length: count }, () => mkdtempSync(join(tmpdir(), 'solhost-group-')))
@@ -71,9 +73,9 @@ export async function startHostGroup(count: number, properties: Record<string, s
   return { url: balancer.url, admin: ADMIN, hosts, statuses, stop }
 }
 
-/** Round robin without session affinity: consecutive requests from a browser reach different hosts. */
+/** Use round robin without session affinity, so consecutive requests from one browser are sent to different hosts. */
 async function startBalancer(urls: readonly string[], onStatus: (status: number) => void) {
-  // Disables keep-alive, since a host may close a connection just before it is reused.
+  // Don't use keep-alive: a host may close a connection just before it is reused.
   const agent = new Agent()
   let turn = 0
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {

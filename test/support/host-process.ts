@@ -5,7 +5,7 @@ import { UNTHROTTLED } from './unthrottled.ts'
 
 const CLI = fileURLToPath(new URL('../../cli/entry.ts', import.meta.url))
 
-/** The young generation's size is in MB. This value saves a fifth of the CPU time to start a host. */
+/** A young generation of 16 MB saves a fifth of the CPU time that a host needs to start. */
 const FLAGS = ['--disable-warning=ExperimentalWarning', '--min-semi-space-size=16']
 
 export type HostProcess = {
@@ -17,9 +17,9 @@ export type HostProcess = {
 }
 
 /**
- * The host as a separate process, on free ports, without examples. The CLI starts it, or a script that communicates
- * over an IPC channel.
- * @param before a command that executes the command after it, for example after joining a cgroup
+ * Starts a host as a separate process, on free ports and without the examples.
+ * @param fileWithChannel a script to run in place of the CLI, with an IPC channel
+ * @param before a command-line prefix, such as one that runs the host in a cgroup
  */
 export async function startHostProcess(
   home: string,
@@ -45,7 +45,7 @@ export async function startHostProcess(
   let output = ''
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const addressOf = () => /Solhost is running at (https?:\/\/[^/\s]+)/.exec(output)?.[1]
-  // Don't poll, since the starting host needs the CPU.
+  // Wait for output events. Polling would take CPU time from the starting host.
   const told = new Promise<void>((resolve) => {
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on('data', (chunk) => {

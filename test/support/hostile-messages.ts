@@ -1,4 +1,7 @@
-/** The message that the author must see, by a pattern for the attack's name. The first match applies. */
+/**
+ * The error messages that the solution's author must see. Each row contains a pattern for the attack's name and one for
+ * its message. The first row that matches applies.
+ */
 const SAYS: readonly (readonly [name: RegExp, message: RegExp])[] = [
   [/^(iss|response iss)\b/, /"iss"|issuer/],
   [/^azp/, /"azp"/],

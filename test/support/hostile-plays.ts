@@ -23,14 +23,17 @@ import {
   type TokenPlay,
 } from './misbehaving-provider.ts'
 
-/** How the browser returns: with a code, in one of three response modes, or with an ID token in the fragment. */
+/**
+ * How the browser returns from the provider: with a code in one of three response modes, or with an ID token in the
+ * URL's fragment.
+ */
 export type Flow = 'query' | 'form_post' | 'fragment' | 'id_token'
 
 export type FlowCase = {
   readonly name: string
   readonly flows: readonly Flow[]
   readonly play: Play
-  /** Whether a normal login with the same issuer precedes the attack. */
+  /** Whether the test signs in normally with the same issuer before the attack. */
   readonly needsEarlier?: boolean
 }
 
@@ -44,7 +47,7 @@ const ALL: readonly Flow[] = [...CODE, 'id_token']
 const HOUR = 3600
 const DAY = 24 * HOUR
 
-/** Replaces claims; `undefined` removes one. */
+/** Replaces claims of a valid token. The value `undefined` removes a claim. */
 const claims =
   (changes: (scene: Scene) => Json): NonNullable<TokenPlay['claims']> =>
   (sound, scene) =>
@@ -55,7 +58,7 @@ const header =
   (sound, scene) =>
     JSON.parse(JSON.stringify({ ...sound, ...changes(scene) })) as Json
 
-/** A token that is signed with a key contained in its own header. */
+/** Signs a token with a key that is not in the provider's key set. */
 const signedByForeign: NonNullable<TokenPlay['sign']> = (head, body, { keys }) => signToken(head, body, keys.foreign)
 
 const withSecret =
@@ -68,7 +71,7 @@ const unsigned =
   (head, body) =>
     `${encode({ ...head, alg })}.${encode(body)}.`
 
-/** Invalid signed tokens, used both as ID tokens and as logout tokens. */
+/** Tokens with an invalid signature or header. Each is tested both as an ID token and as a logout token. */
 const SIGNED: readonly { readonly name: string; readonly play: Play }[] = [
   {
     name: 'signature flipped',
@@ -242,7 +245,7 @@ const CLAIMS: readonly HostileCase[] = CLAIM_CHANGES.map(([name, changes, proble
 
 const CODE_CLAIMS: readonly HostileCase[] = [
   {
-    // Don't use this for fragments, where the token would exceed the maximum size of response headers.
+    // Not for ID tokens in the fragment: the redirect would exceed the maximum size of response headers.
     name: 'claims of 100 kB',
     flows: CODE,
     play: { claims: claims(() => ({ padding: 'p'.repeat(100_000) })) },
@@ -352,7 +355,7 @@ const DISCOVERY: readonly HostileCase[] = (
   ] as const satisfies readonly (readonly [string, NonNullable<Play['discovery']>])[]
 ).map(([name, discovery]) => ({ name, flows: ALL, play: { discovery }, problem: 'oauth_provider' }))
 
-/** The ID token has no email, so the host must send a UserInfo request. */
+/** Omit the email from the ID token, so the host must send a UserInfo request. */
 const withoutEmail = claims(() => ({ email: undefined, email_verified: undefined, name: undefined }))
 
 /** Attacks on the UserInfo request. */
@@ -399,7 +402,7 @@ export const HOSTILE: readonly HostileCase[] = [
 ]
 
 export type AcceptedCase = FlowCase & {
-  /** The signing keys are rotated between the previous login and this one. */
+  /** Whether the provider's signing keys are rotated between the previous login and this one. */
   readonly rotates?: boolean
 }
 
@@ -439,8 +442,8 @@ export const ACCEPTED: readonly AcceptedCase[] = [
   { name: 'no at_hash', flows: CODE, play: { claims: claims(() => ({ at_hash: undefined })) } },
   { name: 'c_hash right', flows: CODE, play: { claims: claims(({ code }) => ({ c_hash: halfHash(code ?? '') })) } },
   {
-    // An ID token contains its issuer, so RFC 9207 section 2.4 does not require the `iss` parameter, and oidc-provider
-    // doesn't send it.
+    // A response with an ID token needs no `iss` parameter (RFC 9207, section 2.4), because the token contains its
+    // issuer. oidc-provider doesn't send the parameter either.
     name: 'response iss dropped beside an ID token',
     flows: ['id_token'],
     play: { authorization: without('iss') },
@@ -454,8 +457,8 @@ export type RefreshCase = {
   readonly play: NonNullable<Play['refresh']>
   readonly userInfo?: Play['userInfo']
   /**
-   * `refused` means that the remembered login must end. `away` means that the provider could not be reached, and the
-   * login must stay unchanged.
+   * `refused`: the remembered login must end. `away`: the host treats the provider as unreachable, and the remembered
+   * login must remain unchanged.
    */
   readonly effect: 'refused' | 'away'
 }
@@ -472,7 +475,7 @@ export const HOSTILE_REFRESH: readonly RefreshCase[] = [
     ] as const satisfies readonly (readonly [string, (scene: Scene) => Json])[]
   ).map(([name, changes]) => ({ name, play: { claims: claims(changes) }, effect: 'refused' as const })),
   {
-    // The response has no new ID token, so only UserInfo identifies the user.
+    // Omit the new ID token from the response, so only UserInfo identifies the user.
     name: 'refresh without ID token, and user info of another sub',
     play: { tokenEndpoint: ({ id_token: _, ...answer }) => json(answer) },
     userInfo: (user) => json({ ...user, sub: 'sub-of-bram' }),

@@ -11,14 +11,11 @@ export type Ask = {
   readonly method?: string
   readonly headers?: Record<string, string>
   readonly body?: string | Uint8Array
-  /** The path to send unchanged. A URL parser would normalise it. */
+  /** A path to send exactly as written. Without this option, the URL parser normalises the path. */
   readonly path?: string
 }
 
-/**
- * Sends a single request and doesn't follow redirects. The header `Host` can be any name, because the request is always
- * sent to loopback.
- */
+/** Sends one request to loopback. Doesn't follow redirects. The `Host` header can contain any name. */
 export function ask(url: string, { method = 'GET', headers = {}, body, path }: Ask = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(
@@ -46,14 +43,14 @@ export function ask(url: string, { method = 'GET', headers = {}, body, path }: A
 
 export type FormOptions = {
   readonly headers?: Record<string, string>
-  /** Replaces the stored hidden token. Null omits it. */
+  /** Replaces the hidden CSRF token of the last page. Null sends none. */
   readonly token?: string | null
 }
 
 /**
- * Simulates a browser as far as signing in requires. It stores cookies by name and path, and the hidden token from the
- * last page.
- * @param askAt replaces `ask`, for example for TLS
+ * Simulates the parts of a browser that a sign-in needs. It stores cookies by name and path, and the hidden CSRF token
+ * of the last page.
+ * @param askAt sends the requests; replaces `ask`, for example for TLS
  */
 export function createVisitor(base: string, defaults: Record<string, string> = {}, askAt: typeof ask = ask) {
   const cookies = new Map<string, { value: string; path: string }>()
@@ -81,7 +78,7 @@ export function createVisitor(base: string, defaults: Record<string, string> = {
 
   return {
     cookies,
-    /** Headers to send with each request. */
+    /** Headers that are sent with each request. */
     headers: defaults,
     token: () => token,
     get: (path: string, headers: Record<string, string> = {}) => send(path, { headers }),

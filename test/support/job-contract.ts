@@ -16,16 +16,16 @@ type Declared = { readonly schedule?: string; readonly timeZone?: string; readon
 }
 
 /**
- * Tests of job runs that must pass on all kinds of databases.
- * @param open returns a database with the host's tables
+ * Adds tests of job runs. They must pass with every kind of database.
+ * @param open returns a database that contains the host's tables
  */
 export function testJobs(name: string, open: () => HostDatabase): void {
   let time = Date.parse('2026-06-01T10:00:00Z')
   const now = () => time
   let count = 0
   const workers: JobWorker[] = []
-  // Stop each worker. `settled` doesn't wait for a worker's last search for due runs. That search would cancel the next
-  // test's runs, because the worker doesn't have their solution.
+  // Stop each test's workers. `settled` doesn't wait for a worker's last query for due runs. Without the stop, the
+  // worker might find the next test's runs, and cancel them because it doesn't have their solution.
   afterEach(async () => {
     for (const worker of workers.splice(0)) await worker.stop()
   })
@@ -51,7 +51,7 @@ export function testJobs(name: string, open: () => HostDatabase): void {
     const catalog = {
       active: async (asked: string) => (asked === solution ? version : null),
     } as unknown as JobWorkerParts['catalog']
-    /** @param ahead how far the host's clock is ahead, in ms */
+    /** @param ahead how far this host's clock is ahead of the others, in ms */
     const schedules = (ahead = 0) =>
       createSchedules({ db, catalog, runs, pauses, timeZone: 'Etc/UTC', now: () => time + ahead })
 
@@ -248,7 +248,7 @@ export function testJobs(name: string, open: () => HostDatabase): void {
     const tick = () => Promise.all(hosts.map((host) => host.tick()))
     await tick()
     for (let minute = 0; minute < 200; minute++) {
-      // One host's clock has already reached the due time.
+      // At this time, the due time has been reached only by the host whose clock is ahead.
       time += 55_000
       await tick()
       time += 5000
@@ -335,7 +335,7 @@ export function testJobs(name: string, open: () => HostDatabase): void {
     clearInterval(counting)
     const [run] = await runs.list(solution, {}, 9)
     expect(run).toMatchObject({ job: 'mail', missed: 999, scheduledFor: time - (time % 60_000) })
-    // The timer ran often in the meantime, so the event loop was free to handle requests.
+    // The timer fired many times in the meantime, so the event loop was not blocked.
     expect(turns).toBeGreaterThan(10)
   })
 

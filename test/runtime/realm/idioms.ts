@@ -1,6 +1,6 @@
 /**
- * Scripts like those that people write. `ID` is replaced by a number, and the function `idiomID` returns the result.
- * The scripts in `SAME` work in both realms. The check for the hardened realm rejects those in `REFUSED`.
+ * Short scripts in the style of real solutions. Tests replace `ID` with a number, and call the function `idiomID`. The
+ * scripts in `SAME` behave the same in both realms. The check for the hardened realm rejects the scripts in `REFUSED`.
  */
 export const SAME: readonly string[] = [
   'var countID = 0; function nextID() { return ++countID } function idiomID() { nextID(); return nextID() }',
@@ -82,7 +82,7 @@ export const SAME: readonly string[] = [
   'function idiomID() { return crossID() } ',
 ]
 
-/** Declares a function that a script in another file calls. */
+/** Declares a function that another script, in a separate file, calls. */
 export const CROSS = 'function crossID() { return "from another file" }'
 
 export const REFUSED: readonly string[] = [

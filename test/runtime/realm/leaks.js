@@ -1,5 +1,5 @@
-// Run by hardened-realm.parts.test.ts as a script of a solution. Each entry of `ways` is [name, leave, find]:
-// `leave` leaves something behind in one call, and `find` checks whether the next call can see it.
+// A solution's script, run by hardened-realm.parts.test.ts. Each entry of `ways` is [name, leave, find]: `leave` leaves
+// something behind in one call, and `find` checks whether the next call can see it.
 const KEY = 'left behind'
 var kept = null
 let keptToo = null
@@ -326,7 +326,7 @@ const ways = [
   ],
 ]
 
-/** @returns the names of the entries whose traces are visible, no matter which call left them */
+/** @returns the names of the entries whose `find` sees something, no matter which call left it behind */
 function findAll() {
   return ways
     .filter(([, , find]) => {

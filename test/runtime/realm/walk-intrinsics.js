@@ -1,4 +1,4 @@
-// Run by realm-intrinsics.parts.test.ts as a script of a solution.
+// A solution's script, run by realm-intrinsics.parts.test.ts.
 /** Collects every object that a script can get, marks each one that it can change, and reports marks of earlier calls. */
 function onSolutionOpen() {
   const seen = new Set()
@@ -6,7 +6,7 @@ function onSolutionOpen() {
   const found = new Map()
   const marked = []
   const isObject = (value) => (typeof value === 'object' && value !== null) || typeof value === 'function'
-  /** Visits an object that all calls share, and everything that can be reached from it. */
+  /** Visits an object that all calls share, and every object that it refers to. */
   function share(value, path) {
     if (!isObject(value) || seen.has(value) || value === globalThis) return
     seen.add(value)
@@ -23,8 +23,8 @@ function onSolutionOpen() {
     }
   }
   /**
-   * Visits the prototype and the accessors of a value that belongs only to this call. Unlike the value, they are
-   * shared.
+   * Visits the prototype and accessors of a value that belongs to this call. The value isn't shared with other calls,
+   * but its prototype and accessors may be.
    */
   function use(value, path) {
     if (!isObject(value) || value === globalThis) return
@@ -130,8 +130,8 @@ function onSolutionOpen() {
   }
   let calls = 0
   /**
-   * Prototypes of the values that calls have returned or thrown. The first value of each prototype becomes an argument
-   * and a receiver of further calls.
+   * The prototypes of the values that functions have returned or thrown so far. The first value with each prototype is
+   * also used as an argument and receiver in later calls.
    */
   const kinds = new Set()
   function nothing() {}
@@ -166,15 +166,15 @@ function onSolutionOpen() {
       if (at % 4 === 0) attempt(path, () => Reflect.apply(target, one, [() => 1]))
     }
   }
-  // Only objects that belong to this call can be marked. If a shared object can be marked too, the next call reports
-  // its mark.
+  // Marking must succeed only for objects that belong to this call. If it succeeds for a shared object, the next call
+  // finds and reports the mark.
   let frozen = 0
   for (const [value] of found) {
     try {
       if (Object.isFrozen(value)) frozen++
       else mark(value)
     } catch {
-      // A proxy of this call can throw when it is inspected.
+      // Ignore errors: a proxy that this call created may throw when it is inspected.
     }
   }
   return JSON.stringify({ marked: marked.slice(0, 50), frozen, calls, kinds: kinds.size })

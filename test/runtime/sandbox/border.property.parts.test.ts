@@ -6,13 +6,12 @@ import { createProbe } from '../../support/probe/host.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
 import { createScriptLab } from '../../support/solutions.ts'
 
-// Tests which values cross the boundary of an isolate, and how. The same code creates values of every kind from
-// recipes, in a real sandbox process and here. The value that arrives is compared with the value that this process
-// expects.
+// Tests how values of every kind cross the boundary of an isolate. A recipe describes each value. The same code builds
+// it in a real sandbox process, which sends it to the host, and in this process, which computes the expected result.
 
 const SEED = 20_260_101
 
-/** Describes how to create a value: plain data literally, everything else by name. */
+/** Describes how to build a value. Plain data is included literally; everything else has a name. */
 type Recipe =
   | { readonly kind: 'plain'; readonly value: unknown }
   | { readonly kind: 'list'; readonly items: readonly Recipe[]; readonly holes: readonly number[] }
@@ -42,7 +41,7 @@ const AROUND = {
   dataToJSON: '(v) => ({ toJSON: 1, a: v })',
 } as const
 
-/** Source code of expressions, each with a value that is unusual in one way. */
+/** Source code of expressions whose values are unusual in some way. */
 const ODD = {
   undefined: 'undefined',
   NaN: 'NaN',
@@ -103,7 +102,7 @@ const BUILD = `function build(recipe) {
   return object
 }`
 
-/** Builds a value in this process, in a separate context as in the isolate. */
+/** Builds a value in this process. Uses a separate V8 context, as in the isolate. */
 const build = vm.runInNewContext(`${BUILD}; build`) as (recipe: Recipe) => unknown
 
 const Plain = fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' }).map((value): Recipe => ({ kind: 'plain', value }))
@@ -139,8 +138,8 @@ const lab = createScriptLab({ plugins: [probe] })
 afterAll(() => lab.stop())
 
 /**
- * `refused` is `TypeError` if the binding throws, `RangeError` if the value is too deep, and `EvalError` if the value's
- * own code throws.
+ * The value that arrived, or the error's name: `refused` is `TypeError` for a value that isn't plain data, `RangeError`
+ * for one that is nested too deeply, and `EvalError` if the value's own code throws.
  */
 type Sent = { readonly value: Json } | { readonly refused: string }
 
@@ -163,8 +162,8 @@ async function onSolutionOpen(arg, queryParams) {
 }`
 
 /**
- * Passes each value to a binding.
- * @returns the value that arrived or why it was rejected, and the response to each request
+ * Passes the value of each recipe to a binding.
+ * @returns what arrived for each value, or why the value was rejected, and the response to the request
  */
 async function send(recipes: readonly Recipe[], by: 'command' | 'request') {
   probe.take()
@@ -179,8 +178,8 @@ async function send(recipes: readonly Recipe[], by: 'command' | 'request') {
 }
 
 /**
- * @returns the value that should arrive @throws TypeError or RangeError if it must be rejected, or what its own code
- * throws
+ * Computes what the host should receive for a value.
+ * @throws TypeError or RangeError if the value must be rejected, or any error that the value's own code throws
  */
 function crossing(value: unknown, depth = 15): Json {
   if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : null
@@ -205,7 +204,10 @@ function expected(recipe: Recipe): Sent {
   }
 }
 
-/** Converts a value to text, so that comparisons include `__proto__`, the order of keys and unpaired surrogates. */
+/**
+ * Converts a result to text. Comparing texts detects differences in `__proto__`, the order of keys and unpaired
+ * surrogates.
+ */
 const shown = (sent: Sent) => JSON.stringify(sent)
 
 test('data from scripts: plain data arrives exactly as JSON.parse(JSON.stringify()) returns it', async () => {
@@ -264,7 +266,9 @@ test('data from scripts: any combination of values arrives as the data that it r
   expect(counts.refused).toBeGreaterThan(propertyRuns(200))
 })
 
-/** Expects the result of JSON.stringify, except that toJSON is not called and undefined becomes null. */
+/**
+ * Expects what JSON.stringify would produce, with two differences: toJSON is not called, and undefined becomes null.
+ */
 function checkAgainstJson(recipe: Recipe, sent: Sent): void {
   if (!('value' in sent)) return
   const text = JSON.stringify(build(recipe), (_key, value) => (value === undefined ? null : (value as unknown)))
@@ -344,7 +348,9 @@ const Result = fc.oneof(
     .map((value): Recipe => ({ kind: 'plain', value })),
 )
 
-/** Awaits the value as the sandbox awaits a call's result. If the value has a `then` function, this calls it. */
+/**
+ * Awaits the value like the sandbox awaits a call's result. Awaiting calls the value's `then` function, if it has one.
+ */
 async function settled(recipe: Recipe): Promise<{ value: unknown } | { threw: unknown }> {
   try {
     return { value: await build(recipe) }

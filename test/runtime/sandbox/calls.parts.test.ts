@@ -4,7 +4,7 @@ import { createScriptLab } from '../../support/solutions.ts'
 const lab = createScriptLab({
   limits: { AUTHENTICATOR_TIME: 20_000, LOAD_TIME: 10_000, LOG_LINES: 5, RESULT_SIZE: 1024, CALL_REQUESTS: 20 },
 })
-/** A lab with short time limits, for scripts that end only when a limit is exceeded. */
+/** A lab with short time limits, for scripts that run until they time out. */
 const hasty = createScriptLab({ limits: { AUTHENTICATOR_TIME: 700, LOAD_TIME: 500 } })
 const small = createScriptLab({ limits: { ISOLATE_MEMORY: 16 * 1024 ** 2, AUTHENTICATOR_TIME: 20_000 } })
 afterAll(() => {
@@ -15,8 +15,8 @@ afterAll(() => {
 
 const run = (script: string) => lab.run({ script })
 /**
- * Faster than `run`, because it doesn't start a separate process. Only for tests that don't check positions in the
- * script or how the script is loaded.
+ * Runs the script without starting a separate process, so it is faster than `run`. Tests of positions in the script, or
+ * of how the script is loaded, must use `run`.
  */
 const evaluated = (script: string) => lab.run({ script, evaluated: true })
 

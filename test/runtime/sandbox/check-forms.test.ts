@@ -4,7 +4,7 @@ import { topLevelFunctions } from '../../../runtime/sandbox/top-level-names.ts'
 
 type File = readonly [file: string, source: string]
 
-/** Checks forms and form scripts, given with their file names in the bundle. */
+/** Checks forms and form scripts. Each file has the name that it would have in a bundle. */
 function check(files: readonly File[], faulty: readonly string[] = []) {
   const named = files.map(([file, source]) => {
     const [, module = null, form = ''] = /^(?:modules\/(\w+)\/)?forms\/(\w+)\./.exec(file) ?? []

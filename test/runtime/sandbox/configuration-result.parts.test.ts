@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'vitest'
 import { createScriptLab } from '../../support/solutions.ts'
 
 const lab = createScriptLab({ limits: { CALL_TIME: 20_000, RESULT_SIZE: 2048 } })
-/** A lab with a short time limit, for scripts that end only when it is exceeded. */
+/** A lab with a short time limit, for scripts that run until they time out. */
 const hasty = createScriptLab({ limits: { CALL_TIME: 700 } })
 afterAll(() => {
   lab.stop()
@@ -11,7 +11,7 @@ afterAll(() => {
 
 const configure = (body: string, before = '', on = lab) =>
   on.run({
-    // With `evaluated`, the script isn't loaded. Code in `before` must run while the script is loaded.
+    // `evaluated` is faster, but skips loading the script. Code in `before` must run while the script is loaded.
     evaluated: before === '',
     script: `${before}\nfunction getOAuthConfig(queryParams) { ${body} }`,
     entry: 'getOAuthConfig',

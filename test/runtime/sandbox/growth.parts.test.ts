@@ -4,7 +4,10 @@ import { mixedCalls, mixedCallsLab, servingPid } from '../../support/mixed-calls
 
 const MEGABYTE = 1024 ** 2
 
-/** Returns the smallest resident size during these calls, since heaps grow until their garbage is collected. */
+/**
+ * Makes the calls, and returns the process's smallest resident size in between. Other sizes include garbage that has
+ * not been collected yet.
+ */
 async function floorDuring(lab: ReturnType<typeof mixedCallsLab>, calls: number): Promise<number> {
   let floor = Number.POSITIVE_INFINITY
   for (let done = 0; done < calls; done += 50) {
@@ -14,7 +17,8 @@ async function floorDuring(lab: ReturnType<typeof mixedCallsLab>, calls: number)
   return floor
 }
 
-// `npm run long -- growth` makes ten times as many calls, with a tighter limit. A leaked context would retain 0.23 MB.
+// A leaked context would use 0.23 MB. `npm run long -- growth` repeats this test with ten times as many calls and a
+// tighter limit.
 test('one sandbox process answers 1,500 calls of all kinds and retains none of their contexts', async () => {
   const lab = mixedCallsLab()
   try {

@@ -21,7 +21,10 @@ const trusted = readTrusted(plugins, createSandboxSolutionMaker(plugins), limits
 let started: SandboxProcess | null = null
 afterEach(() => started?.kill())
 
-/** Runs code outside an isolate, with a sandbox process's flags, as an attacker who escaped from V8 could. */
+/**
+ * Runs code outside an isolate, in a process with a sandbox process's flags, like an attacker who has escaped from V8.
+ * @returns what the code prints
+ */
 function outcomeOf(code: string): string {
   const env = { LIBC: 'glibc', TZ: 'Etc/UTC' }
   const { stdout } = spawnSync(process.execPath, [...SANDBOX_FLAGS, '--input-type=module', '-e', code], {

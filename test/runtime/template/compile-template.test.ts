@@ -22,13 +22,16 @@ function fill(source: string, values: Partial<TemplateValues> = {}): string {
   return fillTemplate(template, { ...VALUES, ...values })
 }
 
-/** @returns the rendered `html`, which is placed after a complete form at the end of the body */
+/**
+ * Renders a page whose body ends with a complete form and then `html`.
+ * @returns the part rendered from `html`
+ */
 function filled(html: string, values: Partial<TemplateValues> = {}): string {
   const page = fill(`<!DOCTYPE html>${COMPLETE}<hr>${html}`, values)
   return page.slice(page.indexOf('<hr>') + 4, page.lastIndexOf('</body>'))
 }
 
-/** @returns the warnings about `html`, as `line:column code`; `html` starts in line 1, column 1 */
+/** @returns the warnings about `html`, each as `line:column code`; positions are relative to the start of `html` */
 function warned(html: string): string[] {
   return warnings(html).map(({ line, column, code }) => `${line}:${column} ${code}`)
 }

@@ -19,13 +19,19 @@ function fill(source: string, values: Partial<TemplateValues> = {}): string {
   return fillTemplate(template, { ...VALUES, ...values })
 }
 
-/** @returns the rendered `html`, which is placed at the end of the body */
+/**
+ * Renders a page whose body ends with `html`.
+ * @returns the part rendered from `html`
+ */
 function filled(html: string, values: Partial<TemplateValues> = {}): string {
   const page = fill(`<!DOCTYPE html>${FORM}<hr>${html}`, values)
   return page.slice(page.indexOf('<hr>') + 4, page.lastIndexOf('</body>'))
 }
 
-/** @returns the rendered `html`, which is placed inside the form, after its first two fields */
+/**
+ * Renders a page with `html` inside the form, after its first two fields.
+ * @returns the part rendered from `html`
+ */
 function inForm(html: string, fields: Record<string, string> = {}): string {
   const page = fill(`<form name=login_form><input name=password><input name=username><hr>${html}</form>`, {
     fields: new Map(Object.entries(fields)),

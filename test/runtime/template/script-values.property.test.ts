@@ -81,7 +81,9 @@ test('readScript: a value changes only the content of string literals, in any sc
   expect(read).toBeGreaterThan(propertyRuns(2000))
 })
 
-/** @returns the kinds of all tokens; null if the script has a syntax error, so a browser would not run it */
+/**
+ * @returns the kinds of the script's tokens; null if the script has a syntax error, in which case no browser runs it
+ */
 function tokensOf(script: string, kind: 'classic' | 'module'): string | null {
   const labels: string[] = []
   try {

@@ -6,7 +6,7 @@ import { fillTemplate } from '../../../runtime/template/fill-template.ts'
 const FORM =
   '<form name="login_form" role="form" method="post"><input name="password"><input type="checkbox" name="username"></form>'
 
-/** Lists a document's elements with their attributes, texts, comments and doctypes, one per line. */
+/** Lists a document's nodes, one per line: elements with their attributes, texts, comments and doctypes. */
 function outline(html: string): string[] {
   const lines: string[] = []
   const visit = (node: Tree.Node, depth: number) => {

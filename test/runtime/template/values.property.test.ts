@@ -81,7 +81,7 @@ const Long = fc
   .map(([fragment, times]) => fragment.repeat(times).slice(0, 4000))
 const Value = fc.oneof({ weight: 400, arbitrary: Short }, { weight: 1, arbitrary: Long })
 
-/** Uses the placeholder once in every possible place. `id` distinguishes the three placeholders. */
+/** Creates HTML with the placeholder in every possible place. `id` distinguishes the HTML of the three placeholders. */
 function places(id: string, placeholder: string): { head: string; body: string } {
   const p = placeholder
   return {
@@ -230,7 +230,10 @@ const SOUP = [
   ],
 ]
 
-/** Calls `expect` only if the values differ, because a million calls would take longer than everything else. */
+/**
+ * Expects that the values are the same. Calls the slow `expect` only if they differ: a million calls would take longer
+ * than everything else.
+ */
 function same(actual: unknown, expected: unknown): void {
   if (actual !== expected) expect(actual).toBe(expected)
 }
@@ -264,7 +267,8 @@ function render(template: CompiledTemplate, value: string): string {
 }
 
 /**
- * Lists elements and attributes in document order. Omits `checked` and `selected`, which depend on the value.
+ * Lists the document's elements and attributes, in order. Omits `checked` and `selected`, because they depend on the
+ * value.
  */
 function shapeOf(tree: Tree.Document): string {
   const names: string[] = []
@@ -295,7 +299,7 @@ function looked(id: string, value: string): string {
   return value === 'i18n:key' ? value : `!${value.slice(5)}!`
 }
 
-/** Replaces the characters of a value that HTML can't represent. */
+/** Returns the value as a parsed HTML page contains it: characters that HTML can't represent are replaced. */
 function held(value: string): string {
   return value.toWellFormed().replaceAll('\0', '\ufffd')
 }
@@ -344,9 +348,7 @@ function checkPlaces(tree: Tree.Document, value: string): void {
   same(seen['csrf_token.value'], held(value))
 }
 
-/**
- * Expects that browsers treat the URL as empty, relative, http, https or mailto. Relative URLs must keep the origin.
- */
+/** Expects that a browser sees an http, https or mailto URL, or a URL on the page's own origin. */
 function expectSafe(address: string, value: string): void {
   if (address === '') return
   const url = URL.parse(address, BASE)

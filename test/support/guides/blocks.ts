@@ -12,8 +12,8 @@ export const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 export const GUIDES = globSync(['docs/*.md', 'README.md', 'SECURITY.md'], { cwd: ROOT }).sort()
 
 /**
- * A fenced code block. GitHub uses the first word after the fence as the language and ignores the other words, which
- * describe the block for these tests.
+ * A fenced code block. GitHub uses only the first word after the fence, as the language. The other words tell these
+ * tests what the block is.
  */
 export type Block = {
   readonly guide: string
@@ -44,7 +44,7 @@ export function readBlocks(guide: string): Block[] {
 }
 
 /**
- * The kinds of code blocks, with examples of the words after the fence:
+ * The kinds of code blocks. Each kind is listed with an example of the words after the fence, and the block's content:
  * - `solution`: `js globals.js`, a file of the solution that its section builds
  * - `folder`: `js shop/globals.js`, a file in the folder in which the guide's commands run
  * - `excerpt`: `json solutions/orders/solution.json`, lines of an existing file

@@ -10,22 +10,22 @@ export type GuideHost = { readonly url: string; readonly admin: string }
 type Claim = {
   readonly host: GuideHost
   readonly solution: string
-  /** The query string including `?`, or "" if there is none. */
+  /** The URL's query string, which starts with `?`, or "" if there is none. */
   readonly query: string
   /** The fields to enter on the login page. */
   readonly fields: Record<string, string>
   /** The content of the code block. */
   readonly said: string
-  /** The number of log lines when the solution was uploaded. */
+  /** How many lines the log already had when the solution was uploaded. */
   readonly logged: number
 }
 
 type LogLine = { level: string; file?: string; line?: number; column?: number; message: string; code?: string }
 
 /**
- * Checks what a code block claims about its section's solution. The first word after the block's language selects the
- * check. For example, `session?tenant=acme username=anna&password=…` opens the page with the query `?tenant=acme` and
- * enters these fields.
+ * Checks the result that a code block shows for its section's solution. The first word after the block's language
+ * selects the check. For example, `session?tenant=acme username=anna&password=…` opens the page with the query
+ * `?tenant=acme` and signs in with these fields.
  */
 const PLAYED: Readonly<Record<Exclude<ClaimName, 'check'>, (claim: Claim) => Promise<void>>> = {
   /** Signs in and requests `session`. The block contains the expected response. */
@@ -39,20 +39,23 @@ const PLAYED: Readonly<Record<Exclude<ClaimName, 'check'>, (claim: Claim) => Pro
     const visitor = await signIn(claim, 401)
     expect(labelIn(visitor.page)).toBe(claim.said.trim())
   },
-  /** Opens the solution's client. The block contains the log lines that this adds. */
+  /** Opens the solution's client. The block contains the log lines that are written as a result. */
   async log(claim) {
     const visitor = Object.keys(claim.fields).length === 0 ? await arrive(claim) : await signIn(claim, 303)
     await openAndClose(claim, visitor)
     await expectLog(claim)
   },
-  /** Signs in with "remember", then returns without a session. The block contains the log lines that this adds. */
+  /**
+   * Signs in with "remember", then opens the page again without a session. The block contains the log lines that are
+   * written as a result.
+   */
   async 'log-return'(claim) {
     const visitor = await signIn({ ...claim, fields: { ...claim.fields, remember: 'on' } }, 303)
     visitor.cookies.delete(`session-${claim.solution}`)
     expect((await visitor.get(addressOf(claim))).status).toBe(200)
     await expectLog(claim)
   },
-  /** Opens the solution's client. The block contains lines of the first form's text. */
+  /** Opens the solution's client. Each line of the block must be part of the first form's text. */
   async form(claim) {
     const visitor = Object.keys(claim.fields).length === 0 ? await arrive(claim) : await signIn(claim, 303)
     const page = await openClient(claim.host.url, claim.solution, visitor, { query: claim.query })
@@ -100,7 +103,7 @@ async function openAndClose({ host, solution, query }: Claim, visitor: Visitor):
   page.close()
 }
 
-/** The text of the element `errorlabel`. */
+/** Returns the text of the page's element `errorlabel`. */
 function labelIn(page: string): string | undefined {
   const [, label] = /<[^>]+id="errorlabel"[^>]*>(.*?)<\/(?:p|div|span)>/s.exec(page) ?? []
   return label?.trim()
@@ -113,7 +116,7 @@ export async function readLog({ host, solution }: Pick<Claim, 'host' | 'solution
   return ((await answer.json()) as { items: LogLine[] }).items
 }
 
-/** Formats log lines like "solhost logs", without time and reference. */
+/** Formats log lines as "solhost logs" prints them, but without time and reference. */
 async function expectLog(claim: Claim): Promise<void> {
   await waitUntil(
     async () => {

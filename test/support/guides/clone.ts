@@ -6,14 +6,14 @@ import { openTerminal, type Terminal } from '../terminal.ts'
 import { ROOT } from './blocks.ts'
 import { addProgram, freePort, patternOf, type Step } from './commands.ts'
 
-/** Files that commands have created here, and that a fresh clone doesn't contain. */
+/** Files that commands may have created in this clone. A fresh clone doesn't contain them. */
 const LEFT_OUT = new Set(['.git', 'build', 'coverage', 'control-center-data', 'data'])
 
 export type Clone = Awaited<ReturnType<typeof openClone>>
 
 /**
- * A folder that looks like a fresh clone after `npm ci`, with terminals in which a test follows a guide. Its files are
- * links to this clone's. Hosts use free ports instead of the guide's.
+ * Creates a folder that looks like a fresh clone after `npm ci`. Its files are symbolic links to this clone's files. A
+ * test can open terminals in it to follow a guide. Hosts in it use free ports, not the ports in the guide.
  */
 export async function openClone() {
   const path = mkdtempSync(join(tmpdir(), 'solhost-clone-'))
@@ -27,7 +27,7 @@ export async function openClone() {
     ...ONE_SPARE,
   }
   return {
-    /** Replaces the guide's ports with those used here. */
+    /** Replaces the ports in the guide's text with the ports that are used here. */
     here: (text: string) =>
       text.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`).replaceAll('127.0.0.1:8081', `127.0.0.1:${adminPort}`),
     terminal: () => openTerminal({ cwd: path, env }),
@@ -41,7 +41,7 @@ export async function openClone() {
 }
 
 /**
- * Types a command and waits until it ends. Types the admin password if the command prompts for it.
+ * Types a command and waits until it exits. If the command prompts for the admin password, types that too.
  * @returns the command's output
  */
 export async function typeCommand(terminal: Terminal, command: string, password = ''): Promise<string> {
@@ -51,7 +51,7 @@ export async function typeCommand(terminal: Terminal, command: string, password 
     await terminal.until(/Password for admin:$/)
   }
   const { code, screen } = await terminal.run(isAsked ? password : command)
-  // The first line shows the typed text, except for a password.
+  // Remove the first line, which echoes the command. A password is not echoed.
   const printed = isAsked ? screen : screen.replace(/^.*\n?/, '')
   if (code !== 0) throw new Error(`"${command}" ended with ${code}:\n${printed}`)
   return printed

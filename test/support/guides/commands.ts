@@ -12,18 +12,18 @@ import { waitUntil } from '../wait-until.ts'
 import { type Block, ROOT } from './blocks.ts'
 import type { GuideHost } from './claims.ts'
 
-/** Commands that run until they are terminated. */
+/** Matches commands that run until they are terminated. */
 export const GOES_ON = /\b(npm start|solhost (start|dev)\b|logs\b.* (-f|--follow)\b)/
 
 /** One command and its expected output, or null if any output is allowed. */
 export type Step = { readonly command: string; readonly expected: string | null }
 
-/** A folder in which a guide's commands run, as a reader would type them. */
+/** A folder in which the tests run a guide's commands, as a reader would type them. */
 export type CommandFolder = {
   readonly path: string
-  /** The host that the commands use. If they haven't started one, it is the given host. */
+  /** The host that the commands have started, or the given host if they haven't started one. */
   readonly host: () => GuideHost
-  /** The folder of the solution created by the commands. */
+  /** The folder of the solution that the commands have created, or null. */
   readonly solution: () => string | null
   readonly write: (file: string, content: string) => void
   readonly run: (block: Block) => Promise<void>
@@ -43,14 +43,14 @@ export async function createCommandFolder(given: GuideHost & { readonly password
     writeFileSync(join(path, file), content, { mode: 0o600 })
   }
   for (const name of ['solhost', 'npx'] as const) addProgram(path, name)
-  // Makes the folder look like a cloned repository after a first start.
+  // Make the folder look like a cloned repository in which a host has already started.
   symlinkSync(join(ROOT, 'solutions'), join(path, 'solutions'))
   symlinkSync(join(ROOT, 'package.json'), join(path, 'package.json'))
   symlinkSync(join(ROOT, 'bin'), join(path, 'bin'))
   write('data/admin-password', given.password)
   const bakedIn = join(path, '.baked-in')
   mkdirSync(bakedIn)
-  // Makes curl fail if the request is rejected.
+  // With these options, curl fails if the server rejects a request.
   write('.curlrc', 'silent\nshow-error\nfail-with-body\n')
 
   const replace = (text: string): string => {
@@ -69,7 +69,7 @@ export async function createCommandFolder(given: GuideHost & { readonly password
     PORT: String(ports.port),
     ADMIN_PORT: String(ports.adminPort),
     NO_COLOR: '1',
-    // Leave out the examples, which the guides don't use, so that hosts start faster.
+    // Hosts start faster without the examples, and the guides don't use them.
     SOLUTIONS_FOLDER: bakedIn,
     ...ONE_SPARE,
   })
@@ -79,7 +79,7 @@ export async function createCommandFolder(given: GuideHost & { readonly password
     const startsHost = /\b(npm start|solhost (start|dev))\b/.test(command)
     if (startsHost) {
       isOwn = true
-      // Stop the previous host, since the guide uses fixed ports.
+      // Stop the previous host, because the next one uses the same ports.
       if (started !== null) await endAndWait(started)
       rmSync(join(path, 'data'), { recursive: true, force: true })
     }
@@ -137,12 +137,12 @@ export async function createCommandFolder(given: GuideHost & { readonly password
 }
 
 /**
- * A `console` block contains commands after `$ `, with their output. A `sh` block is one script, which only has to exit
- * with code 0.
+ * Splits a block into steps. In a `console` block, each command follows `$ `, and its expected output is below it. A
+ * `sh` block is one script that must exit with code 0; its output doesn't matter.
  */
 export function stepsOf({ language, code }: Block): Step[] {
   if (language === 'sh') {
-    // If a script starts a host, which keeps running, each of its commands becomes a separate step.
+    // A script that starts a host would never exit. Run each of its lines as a separate step.
     if (!GOES_ON.test(code)) return [{ command: code, expected: null }]
     const commands = code
       .replace(/\\\n/g, ' ')
@@ -161,7 +161,10 @@ export function stepsOf({ language, code }: Block): Step[] {
     })
 }
 
-/** `…` matches any lines if it is alone on a line, and any text within a line. */
+/**
+ * Converts expected output to a pattern. `…` on its own line matches any number of lines. Within a line, it matches any
+ * text.
+ */
 export function patternOf(expected: string, whole: boolean): RegExp {
   const lines = expected.split('\n').map((line) => {
     if (line.trim() === '…') return '(?:.*\\n)*?'
@@ -174,7 +177,10 @@ export function escapePattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }
 
-/** The `npx` in this folder runs only this package's program, so that no test contacts a registry. */
+/**
+ * Adds a program to the folder's `.bin`. The `npx` there runs only this package's program, so no test contacts a
+ * registry.
+ */
 export function addProgram(folder: string, name: 'solhost' | 'npx'): void {
   const file = join(folder, '.bin', name)
   mkdirSync(dirname(file), { recursive: true })
@@ -201,7 +207,7 @@ async function endAndWait(child: ChildProcess): Promise<void> {
   await gone
 }
 
-/** Kills the process group, because the process is started by a shell. */
+/** Kills the process group, because a shell started the actual process. */
 function end(child: ChildProcess): void {
   if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM')
 }

@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { type Block, ROOT, readBlocks } from './blocks.ts'
 import { escapePattern } from './commands.ts'
 
-/** A sentence in a guide that tells the reader to do something, and a function that does it. */
+/** An instruction to the reader: a sentence in the guide, and a function that does what it says. */
 export type Instruction = readonly [sentence: string, follow: () => Promise<void>]
 
 /**
- * Follows a guide from top to bottom. Runs each code block, and follows each of these instructions where its sentence
- * occurs in the text.
- * @throws if the guide no longer contains one of the sentences, so that this code is updated together with the guide
+ * Follows a guide from top to bottom. Runs each code block, and carries out each of the instructions where its sentence
+ * occurs.
+ * @throws Error if a step fails, or if the guide no longer contains one of the sentences
  */
 export async function followGuide(
   guide: string,
@@ -28,7 +28,7 @@ export async function followGuide(
   }
 }
 
-/** The line on which the sentence begins. Line breaks within it don't matter. */
+/** Returns the number of the line on which the sentence begins. The sentence may contain line breaks. */
 function lineOf(sentence: string, text: string, guide: string): number {
   const found = new RegExp(sentence.split(' ').map(escapePattern).join('\\s+')).exec(text)
   if (found === null) throw new Error(`${guide} no longer says "${sentence}"`)

@@ -13,8 +13,8 @@ import { type Block, kindOf, ROOT } from './blocks.ts'
 export type GuideSolution = { readonly section: string; readonly name: string; readonly files: Record<string, string> }
 
 /**
- * Collects the files in a section as one solution. If a section has no manifest, its files replace files in the guide's
- * first solution.
+ * Returns one solution for each section with files. A section without a manifest uses the guide's first solution, and
+ * its own files replace files there.
  */
 export function solutionsOf(blocks: readonly Block[]): GuideSolution[] {
   const sections = Map.groupBy(blocks, ({ section }) => section)
@@ -42,7 +42,7 @@ function filesOf(blocks: readonly Block[]): Record<string, string> {
   return files
 }
 
-/** The example in `solutions/` that a section quotes, or null if it quotes none. */
+/** Returns the name of the example in `solutions/` that a section quotes, or null if it quotes none. */
 export function quotedExample(blocks: readonly Block[]): string | null {
   const paths = blocks.filter((one) => kindOf(one) === 'excerpt').map(({ words }) => words[0] as string)
   const names = new Set(
@@ -56,7 +56,7 @@ export function exampleFiles(name: string): Files {
   return Object.fromEntries(readSolutionFolder(exampleFolder(name)).files)
 }
 
-/** Whether the quoted file contains these lines unchanged. */
+/** Whether the quoted file contains the block's lines, unchanged. */
 export function isExcerpt({ words, code }: Block): boolean {
   return readFileSync(join(ROOT, words[0] as string), 'utf8').includes(code.trimEnd())
 }
@@ -78,7 +78,11 @@ export async function editorErrors(solutions: readonly Readonly<Record<string, s
   return await editorErrorsIn(folder.path, names)
 }
 
-/** @param names the solutions' folder names */
+/**
+ * Runs tsc on these solutions.
+ * @param names the solutions' folder names
+ * @returns the errors
+ */
 export async function editorErrorsIn(folder: string, names: readonly string[]): Promise<string[]> {
   const words = [TSC, '-b', ...names.map((name) => join(name, 'jsconfig.json')), '--pretty', 'false']
   const child = spawn(process.execPath, words, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
