@@ -11,7 +11,7 @@ import { bundleOf, moduleFile } from '../support/zip.ts'
 
 const SCRIPT = 'function onSolutionOpen() {}\nfunction getOAuthConfig() { return null }'
 const AUTH = { ...moduleFile('auth', { type: 'authenticator' }), 'modules/auth/globals.js': SCRIPT }
-/** A provider that doesn't exist: `.invalid` never resolves, so a test of its settings fails. */
+/** A provider that doesn't exist. Names in `.invalid` never resolve, so testing its settings fails. */
 const NOWHERE = {
   api: 'Custom',
   issuer: 'https://login.invalid',

@@ -56,7 +56,7 @@ describe.skipIf(browserPath === undefined)('links in emails, in a browser', () =
   const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
   const submit = () => page.click('main button[type=submit]')
 
-  /** Waits for the next email to the address. */
+  /** Waits for the next email to the address. @returns the link in it */
   async function linkTo(address: string): Promise<string> {
     const mails = () => server.mails.filter(({ to }) => to[0] === address)
     await expect.poll(() => mails().length).toBeGreaterThan(0)

@@ -32,7 +32,7 @@ describe.skipIf(browserPath === undefined)('second factors of the control center
     await mail?.stop()
   })
 
-  /** Opens a browser profile with a device for passkeys. */
+  /** Opens a browser profile with a virtual authenticator for passkeys. */
   async function openPage(options: BrowserContextOptions): Promise<Page> {
     const context = await browser.newContext(options)
     const opened = await context.newPage()

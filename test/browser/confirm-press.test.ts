@@ -57,7 +57,7 @@ async function open(username: string, locale = 'en-GB') {
   return opened
 }
 
-/** Waits until the dialog's page has loaded. */
+/** Waits until the dialog's page has loaded. @returns its frame */
 async function frameOf(page: Page): Promise<Frame> {
   const element = await page.waitForSelector('dialog.confirm[open] iframe')
   const frame = await element.contentFrame()

@@ -237,7 +237,7 @@ else {
       return profile.newPage()
     }
 
-    /** Resets the shared page to its initial state. */
+    /** @returns the shared page, reset to its initial state */
     async function usualPage(): Promise<Page> {
       usual ??= await newPage(browser, {}, '', true)
       for (const page of usual.context().pages()) if (page !== usual) await page.close()

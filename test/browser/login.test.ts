@@ -373,7 +373,7 @@ function seriousFindings(policy: string): string[] {
     .map(({ directive, value, description }) => `${directive} ${value ?? ''}: ${description}`)
 }
 
-/** Reads the definition list on the page after sign-in. */
+/** @returns the definition list on the page after sign-in, as values by term */
 async function facts(page: Page): Promise<Record<string, string>> {
   await page.locator('dl.facts').waitFor()
   const rows = await page.locator('dl.facts > div').all()

@@ -9,7 +9,7 @@ import { type OidcProvider, startOidcProvider } from '../support/oidc-provider.t
 
 const NAME = 'orders'
 
-/** One solution per response mode. */
+/** The response modes. There is one solution for each. */
 const WAYS_BACK = ['query', 'form-post', 'fragment'] as const
 
 /** Matches the provider's response parameters in the query or the fragment of a URL. */

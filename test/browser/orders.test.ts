@@ -512,7 +512,7 @@ test('with the keyboard only, a user can sign in, search, sort, select, approve,
   await pressUntil(page, 'Shift+Tab', 'e-orders-approve.input')
   await keyboard.press('Enter')
   await page.waitForSelector('text=0 of 1 approved. O-1050 is above €10,000.00')
-  // No row is selected, so the button is disabled, but it keeps the focus.
+  // The button is disabled because no row is selected, but it keeps the focus.
   expect(await page.isDisabled(filter('approve'))).toBe(true)
   expect(await nameOfFocus(page)).toBe('e-orders-approve.input')
   await pressUntil(page, 'Tab', 'e-orders-list.row.50.open')

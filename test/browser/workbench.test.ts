@@ -30,8 +30,8 @@ const EDITOR = '.cm-content'
 const STATE = '#workbench-state'
 
 /**
- * CodeMirror logs this after a jump to the end of a long file, if it needs more than five rounds to measure the wrapped
- * lines. The test checks that the end is shown anyway.
+ * A message that CodeMirror logs after a jump to the end of a long file, if it needs more than five rounds to measure
+ * the wrapped lines. The test checks that the end is shown anyway.
  */
 const MEASURED_LATER = 'Measure loop restarted more than 5 times'
 

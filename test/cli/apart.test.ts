@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Finds a module and all of our modules that it imports, statically or dynamically. */
+/** @returns the module and all of our modules that it imports, directly or indirectly, statically or dynamically */
 function loadedBy(file: string, found = new Set<string>()): ReadonlySet<string> {
   if (found.has(file)) return found
   found.add(file)

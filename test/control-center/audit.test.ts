@@ -33,7 +33,8 @@ test('read: if there is a filter, one response scans 100,000 entries of the orga
   expect([first.items.length, first.next]).toEqual([0, expect.stringMatching(/^\d+$/)])
   const second = await audit.read({ organisation: 'acme', ...filter, before: Number(first.next) })
   expect([second.items.map(({ action }) => action), second.next]).toEqual([['environment-create'], undefined])
-  // Entries of other organisations don't count towards the limit. Without a filter, the index finds the newest entries.
+  // Entries of other organisations don't count towards the maximum that one call scans. Without a filter, one call
+  // finds the newest entries.
   const quiet = await audit.read({ organisation: 'quiet', ...filter })
   expect([quiet.items.length, quiet.next]).toEqual([1, undefined])
   const all = await audit.read({ organisation: 'acme', limit: 10 })

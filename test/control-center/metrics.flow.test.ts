@@ -95,7 +95,10 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(valuesOf(await figures(environment, '15m'), 'memory', 'host').findLast((value) => value !== null)).toBe(1000)
   })
 
-  /** Creates environments that report 100, 200, 400, … bytes. Each reports at the times in its plan, in seconds. */
+  /**
+   * Creates environments that report 100, 200, 400, … bytes. Each environment reports according to its plan, whose
+   * times are in seconds.
+   */
   async function reportMemory(plans: readonly { every: number; from: number; until: number }[]): Promise<string[]> {
     telemetry.time = Math.ceil(telemetry.time / 60_000) * 60_000
     const begin = telemetry.time

@@ -56,7 +56,7 @@ function browserOf(username: string, at: TestCenter = center) {
 }
 type Browser = ReturnType<typeof browserOf>
 
-/** Adds an app on the account page. */
+/** Adds an authenticator app on the account page. */
 async function addApp(browser: Browser) {
   await browser.get('/account')
   const page = await browser.post('/account', { act: 'new-app' })

@@ -147,9 +147,7 @@ const event = (element: string, type: string, value: unknown = null, form = 'mai
 })
 const sort = (column: string) => ({ column, direction: 'ascending' })
 
-/**
- * Sends a frame with the page's next number and waits until the host has processed it, even if it is not a valid frame.
- */
+/** Sends a frame, valid or not, with the page's next number. Waits until the host has processed it. */
 async function forge(page: ClientPage, seq: number, frame: object): Promise<void> {
   page.send({ ...frame, seq })
   // Waits for the response to the following frame, because an invalid frame gets none.
@@ -452,7 +450,7 @@ describe('many clients', () => {
   const FEW = { TRUSTED_PROXIES: '127.0.0.1', CLIENTS_ADDRESS: '3', CLIENTS_SESSION: '2' }
   /** A host that closes disconnected clients after a short time. */
   let small: TestHost
-  /** A host that keeps disconnected clients for a long time. */
+  /** A host that waits a long time before it closes disconnected clients. */
   let patient: TestHost
   let smallShop: string
   beforeAll(async () => {

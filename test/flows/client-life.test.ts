@@ -139,7 +139,7 @@ test('client: a copied tab gets a separate client, and the original one continue
   const client = await idOf(first)
   const copy = await reopen(host, 'counter', visitor, client)
   expect(await idOf(copy)).not.toBe(client)
-  // The original client is not lost, so the copy shows no message.
+  // The original client still exists, so the copy shows no message.
   expect((await copy.frame('hello')).isNew).toBe(false)
   await copy.press('main', 'up')
   await first.press('main', 'up')

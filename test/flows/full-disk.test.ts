@@ -11,7 +11,6 @@ const disk = temporaryFolder()
 /** Whether the disk could be mounted. Many machines don't grant the required privileges. */
 const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', disk.path]).status === 0
 
-/** Fills the disk completely. */
 function fill(): void {
   const file = join(disk.path, 'fill')
   for (let size = 1024 ** 2; size >= 1; size = Math.floor(size / 4)) {

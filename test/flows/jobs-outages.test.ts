@@ -118,8 +118,8 @@ async function killRunningHost(properties: Record<string, string> | null): Promi
   const sandboxes = childrenOf(first.child.pid ?? 0)
   first.child.kill('SIGKILL')
   await first.gone
-  // Kill the sandbox processes too. A process in an endless script can't notice that the host is gone, so it would use
-  // a CPU core until JOB_TIME has passed.
+  // Kill the sandbox processes too. A process that runs an endless script can't notice that the host is gone. It would
+  // use a CPU core until JOB_TIME has passed.
   spawnSync('kill', ['-KILL', ...sandboxes.map(String)])
   const second = other ?? (await startHost(home, { SERVLET_PASSWORD: ADMIN_PASSWORD }))
   await second.setClock(LEASE_TIME)

@@ -26,7 +26,7 @@ const TABLE_SCRIPT = `async function onSolutionOpen(_argument, { username, passw
 }`
 
 let host: Awaited<ReturnType<typeof sharedHost>>
-/** Browsers don't allow passkeys on IP addresses. */
+/** `localhost` with the host's port, because browsers don't allow passkeys on IP addresses. */
 let localhost: string
 beforeAll(async () => {
   host = await sharedHost()

@@ -36,7 +36,7 @@ function github(body: string, event: string) {
   return { 'x-hub-signature-256': `sha256=${mac}`, 'x-github-event': event, 'x-github-delivery': 'delivery-7' }
 }
 
-/** The results of a job's runs, once all of them have ended. */
+/** Waits until all runs of the job have succeeded. @returns their results */
 const resultsOf = (job: string) =>
   waitUntil(async () => {
     const runs = (await api.items(`/solutions/webhooks/runs?job=${job}`)) as Run[]

@@ -166,7 +166,7 @@ test('libraries that most processes do not need are imported on first use', () =
     ({ file, line, target, isType }) =>
       onFirstUse.includes(target) && !isType && !line.startsWith('import(') && !file.startsWith('control-center/'),
   )
-  // `createTokenRequestsOnDemand` imports this file on first use.
+  // `createTokenRequestsOnDemand` imports token-requests.ts on first use.
   expect(importers.map(({ file }) => file)).toEqual(['host/oauth/token-requests.ts'])
 })
 

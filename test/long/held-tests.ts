@@ -46,7 +46,7 @@ async function holdSome(root: number, over: AbortSignal): Promise<number> {
   return held
 }
 
-/** @returns whether the process exists */
+/** Sends the signal. @returns whether the process exists */
 function signal(pid: number, name: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, name)

@@ -133,14 +133,14 @@ async function walkThrough(rows: Rows, host: WatchedHost, names: readonly string
   rows.tell('host and sandbox processes together (PSS) at the end, MB', sumOfSizes(host.pid))
 }
 
-/** @returns the time from submitting the form to the response, in ms */
+/** Logs in, and throws if this fails. @returns the time from submitting the form to the response, in ms */
 async function mustLogIn(host: WatchedHost, name: string): Promise<number> {
   const { problem, milliseconds } = await logIn(host.url, name, ANNA)
   if (problem !== null) throw new Error(`a login of ${name} failed: ${problem}`)
   return milliseconds
 }
 
-/** The solutions that have a process. */
+/** @returns the names of the solutions that have a process */
 async function processesOf(host: WatchedHost): Promise<string[]> {
   const keys = (await host.processes()).map(({ key }) => key?.split('@')[0])
   return [...new Set(keys.filter((name) => name !== undefined))]

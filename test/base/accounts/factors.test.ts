@@ -85,7 +85,7 @@ test('factors: FACTOR_LOCK wrong codes in a row lock the authenticator app, unti
   await factors.noteWrong(anna)
   await factors.noteWrong(anna)
   expect(await isLocked()).toBe(false)
-  // A correct code resets the count.
+  // A correct code resets the count of wrong codes.
   await factors.unlock(anna)
   await factors.noteWrong(anna)
   await factors.noteWrong(anna)

@@ -87,7 +87,7 @@ test('sessions: an idle connection that does not close after GOAWAY is cut off',
   const socket = connectTcp({ port, host: '127.0.0.1', allowHalfOpen: true })
   cleanups.push(() => socket.destroy())
   socket.on('error', () => undefined).resume()
-  // Sends the preface and empty settings, then nothing more.
+  // Sends only the preface and an empty SETTINGS frame.
   socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
   socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))
   await waitUntil(() => expect(sessions).toHaveLength(1))
@@ -147,7 +147,7 @@ test('sessions: at the limit, those idle longest are closed; if all are in use, 
   expect([second.isOpen(), third.isOpen()]).toEqual([true, true])
 })
 
-/** On each session, sends a request that never ends. */
+/** Sends a request on each session, and never completes it. */
 async function hold(sessions: readonly { session: ClientHttp2Session }[]): Promise<void> {
   for (const { session } of sessions) {
     session.request({ ':path': '/read', ':method': 'POST' }).on('error', () => undefined)

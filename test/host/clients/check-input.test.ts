@@ -81,7 +81,7 @@ describe('checkInput', () => {
     [{ type: 'checkbox' }, 1, WRONG],
     [{ type: 'select', options: OPTIONS }, null, null],
     [{ type: 'select', options: OPTIONS }, 'two', null],
-    // Browsers send only text.
+    // Browsers send every value as text.
     [{ type: 'select', options: OPTIONS }, '1', null],
     [{ type: 'select', options: OPTIONS }, 'three', fault('badchoice')],
     [{ type: 'select', options: OPTIONS }, '', fault('badchoice')],

@@ -8,7 +8,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 
 const BCRYPT = '$2b$05$abcdefghijklmnopqrstuuhMz1qlbUL/Ybe9Xu8meoaOQHlMG6OHq'
 const PASSWORD = 'Grüße, horse'
-/** A hash with such a high cost that it is rejected without being computed. */
+/** A hash whose cost is so high that the host rejects it without computing it. */
 const HOSTILE = BCRYPT.replace('$05$', '$31$')
 
 let passwords: Passwords

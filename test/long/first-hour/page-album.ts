@@ -23,18 +23,18 @@ const OTHER_LOCALES = PLATFORM_LOCALES.filter((locale) => locale !== 'en')
 const MISSING_TEXT = /![a-z]+(?:[.-][a-z]+)+!/g
 
 /**
- * Chromium logs a page's status, and a refused sign-in has an error status. axe logs that it can't access the sandboxed
- * preview of a login page.
+ * Expected console messages. Chromium logs the error status of a refused sign-in. axe logs that it can't access the
+ * sandboxed preview of a login page.
  */
 const EXPECTED = /status of 4\d\d|Failed to execute 'postMessage' on 'DOMWindow'/
 
 export type AddOptions = {
   /**
-   * Also loads the page in the other languages. Use it for pages that end users see. If this is a function, it signs in
-   * first, because a session keeps its language.
+   * Also loads the page in the other languages. Use this for pages that end users see. A function is called first to
+   * sign in, because a session keeps its language.
    */
   readonly inLanguages?: boolean | Enter
-  /** The content that shows that the page has loaded. */
+  /** A selector for content that shows that the page has loaded. */
   readonly ready?: string
 }
 
@@ -92,7 +92,7 @@ export function createAlbum(browser: Browser, folder: string) {
   }
 
   return {
-    /** A separate browser profile, like another user's. */
+    /** Opens a separate browser profile, like another user's. */
     open: () => openWatched(browser, { viewport: WINDOWS[0] }),
     async add(opened: Watched, name: string, { inLanguages = false, ready = 'main' }: AddOptions = {}): Promise<void> {
       pages++
