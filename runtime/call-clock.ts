@@ -28,7 +28,7 @@ export interface CallClock {
  */
 export function createCallClock(allowed: number, now: () => number = () => performance.now()): CallClock {
   let startedAt: number | null = null
-  /** The remaining time when the clock last stopped. */
+  /** The remaining time when the clock was last stopped. */
   let left = allowed
   let runsSince: number | null = null
   let timer: NodeJS.Timeout | null = null

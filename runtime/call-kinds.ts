@@ -21,7 +21,9 @@ export type CallRules = {
    * quarantine.
    */
   readonly processes: ProcessGroup
-  /** `text`: the entry function returns a string. `json`: it returns any value or, in an endpoint, a response. */
+  /**
+   * With `text`, the entry function returns a string. With `json`, it returns any value or, in an endpoint, a response.
+   */
   readonly result: 'text' | 'json'
   readonly resultLimit: 'RESULT_SIZE' | 'ANSWER_SIZE'
   readonly hasEffects: boolean

@@ -18,8 +18,8 @@ import { createVersionWorkers, noteKill } from './version-workers.ts'
 export interface ClientProcesses {
   /**
    * Opens a client: a persistent context with the scripts of unit `main`. Never rejects because of what a script does.
-   * @returns the client, or why it could not be opened: an error in the scripts, or `sandbox_busy`. While the version's
-   * clients are paused, the result also contains `retryAt`.
+   * @returns the client, or the reason why it could not be opened: an error in the scripts, or `sandbox_busy`. While
+   * the version's clients are paused, the result also contains `retryAt`.
    */
   open(version: Loadable, handlers: LogHandler): Promise<SandboxClient | Failed>
   /** Assigns no new clients to the version's current processes, and ends those processes that have no clients. */

@@ -161,7 +161,7 @@ export function createClientWorker(
     )
   }
 
-  /** If the culprit is unknown, any running call may have caused it. */
+  /** If it is unknown which call caused this, any running call may be the cause. */
   function suspects(running: readonly ClientCall[]): readonly ClientCall[] {
     const blamed = watch.blamed()
     return blamed === null ? running : [blamed]

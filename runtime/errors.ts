@@ -1,6 +1,6 @@
 /**
- * The codes that the runtime throws. `base/http/errors.ts` adds the codes of the services, and maps each code to an
- * HTTP status.
+ * The codes that the runtime throws. `base/http/errors.ts` adds the services' codes, and maps each code to an HTTP
+ * status.
  */
 export interface ErrorCodes {
   ERR_BUNDLE_REFUSED: unknown

@@ -40,7 +40,7 @@ export type LoginProcessesOptions = {
   readonly isDebugging: boolean
   readonly killed: (reason: Failed['code'] | 'hung') => void
   /**
-   * Set for endpoints and jobs. Their processes have a low priority. `largestAnswer`: the maximum size of a call's
+   * Set for endpoints and jobs, whose processes have a low priority. `largestAnswer` is the maximum size of a call's
    * result, in bytes.
    */
   readonly forOthers?: {
@@ -164,7 +164,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
     }
   }
 
-  /** @param failure how the call ends if it cannot be retried */
+  /** @param failure the call's failure if it can't be retried */
   function replayOrFail(pending: PendingCall, failure: Failed = CRASHED): void {
     if (stopped || pending.replayed || pending.changedSomething) {
       pending.settle(failure)
@@ -179,7 +179,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
     worker.retire()
   }
 
-  /** Sorts processes by how long they have been unused, longest first. */
+  /** Returns the processes without calls. The one that has been unused for the longest time is first. */
   function idle(): Worker[] {
     const found = [...workers.living].filter((one) => one.callCount() === 0 && workers.of(one.key).includes(one))
     return found.sort((a, b) => a.lastUsed() - b.lastUsed())

@@ -137,8 +137,8 @@ function findGroups(root: string): Group[] {
 type Version = 1 | 2
 
 /**
- * Parses a line `hierarchy:controllers:path`. In version 2, the line contains no controllers.
- * @see cgroups(7)
+ * Parses a line `36 35 0:30 root point options tags - type source superoptions`.
+ * @see proc_pid_mountinfo(5)
  */
 function membership(line: string): { readonly version: Version; readonly path: string } | null {
   const [, controllers, path] = /^\d+:([^:]*):(\/.*)$/.exec(line) ?? []

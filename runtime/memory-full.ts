@@ -1,6 +1,6 @@
 import { PlatformError } from './errors.ts'
 
-/** Why new work is refused, for the solution's author. */
+/** Why new work is refused, as a message for the solution's author. */
 export const MEMORY_FULL = 'the host has used all its memory (RUNTIME_XMX); try again later'
 
 /** The value of `Retry-After`, in seconds. Running calls have probably ended by then. */
@@ -9,8 +9,8 @@ const RETRY_AFTER = 5
 const WHY = 'This host has used all its memory, and there are no idle processes left to stop.'
 
 /**
- * Why new work is refused, for the caller. An upload remains valid: the caller can retry it, and no error is reported
- * for the bundle.
+ * Why new work is refused, as a message for the caller. An upload remains valid: the caller can retry it, and no error
+ * is reported for the bundle.
  */
 export function memoryFull(): PlatformError {
   return new PlatformError(

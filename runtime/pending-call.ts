@@ -29,7 +29,7 @@ export type PendingCall = {
   /** Whether the call made a request that can change something; if so, it is never retried. */
   changedSomething: boolean
   replayed: boolean
-  /** Whether the call occupies one of the limited places for calls from suspect solutions. */
+  /** Whether the call occupies one of the limited slots for calls from suspect solutions. */
   hasTurn: boolean
 }
 
@@ -43,7 +43,7 @@ export type Run = ServedCall & {
   /**
    * Whether the process reports the start of the call, which is then "announced". The first call in an idle process
    * starts immediately, so it is not announced. If its process is lost, for example because it had already exited, the
-   * call is retried and announced.
+   * call is retried, and the retry is announced.
    */
   readonly announced: boolean
 }

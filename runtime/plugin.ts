@@ -69,7 +69,7 @@ export interface Plugin {
   readonly name: string
   /** If `plugins`, the binding is a property of the frozen global `plugins` instead of a global. */
   readonly under?: 'plugins'
-  /** Available only in clients, so that it adds no cost to other calls. */
+  /** Whether the global exists only in clients. It then adds no cost to other calls. */
   readonly clientsOnly?: true
   /**
    * Whether the guest part may be skipped for calls whose scripts contain none of its global names. If this is set, the

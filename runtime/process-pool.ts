@@ -29,7 +29,7 @@ export interface ProcessPool {
    */
   readonly isFull: () => boolean
   /**
-   * Waits briefly for memory that scripts free as they end.
+   * Waits briefly, because scripts free memory when they end.
    * @returns true immediately if the memory is not full; false if new work must be refused
    */
   whenRoom(): Promise<boolean>
@@ -42,7 +42,8 @@ export interface ProcessPool {
 export type ProcessPoolOptions = {
   readonly sandbox: SandboxProcessOptions
   /**
-   * In bytes. Below `minimum`, extra spares are started. `maximum` applies to the host and all its processes in total.
+   * Values in bytes. Below `minimum`, extra spares are started. `maximum` applies to the host and all its processes
+   * together.
    */
   readonly memory: { readonly minimum: number; readonly maximum: number }
   /** The effective `maximum`, which is lower if a control group has a lower limit. Tests pass their own bound. */

@@ -3,7 +3,7 @@ import { setPriority } from 'node:os'
 
 /**
  * A process with this niceness gets about a tenth of the CPU time of other processes. It hardly slows them down, but
- * still finishes.
+ * still finishes its work.
  */
 const BEHIND = 10
 /** Retry delay in ms: the kernel may refuse a change that follows a previous change too soon. */
@@ -13,7 +13,7 @@ const AGAIN_AFTER = 150
 // The kernel then compares only the niceness of groups. Any user can lower a group's niceness again, but only root can
 // lower a process's.
 
-/** Runs a starting process at a low priority until `bringForward`, so that it doesn't slow down those in use. */
+/** Runs a starting process at a low priority until `bringForward`, so that it doesn't slow down processes in use. */
 export function startBehind(pid: number): void {
   setGroup(pid, BEHIND)
 }

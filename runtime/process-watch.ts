@@ -29,7 +29,7 @@ export function createProcessWatch(process: SandboxProcess, limits: Limits, look
 
   /**
    * Checks the process after this thread has read its messages. If the thread was busy, timers run before messages are
-   * read, but an immediate runs afterwards. The check therefore sees which call has started, and every response.
+   * read, but an immediate runs afterwards. The check therefore takes all received messages into account.
    */
   function lookOnceRead(): void {
     setImmediate(() => {

@@ -8,7 +8,7 @@ import type { OAuthConfiguration } from './configuration.ts'
 import type { Claims, Provider } from './provider.ts'
 
 /**
- * A successful sign-in at a provider, with the data that refresh and logout need. Sessions and remembered logins refer
+ * A successful sign-in at a provider, with the data needed for refresh and logout. Sessions and remembered logins refer
  * to it.
  */
 export type ProviderLogin = {
@@ -42,7 +42,7 @@ export type ClientName = { readonly issuer: string; readonly clientId: string }
 export interface ProviderLogins {
   /**
    * @param issuedAt the ID token's `iat`, in epoch ms
-   * @param startedAt when the browser was sent to the provider, in epoch ms; null: treated as later than any sign-out
+   * @param startedAt when the browser was sent to the provider, in epoch ms; null is treated as later than any sign-out
    * @returns null if the provider has signed out this login in the meantime
    */
   start(
@@ -80,7 +80,7 @@ export interface ProviderLogins {
  * for the host's own work.
  */
 const REFRESH_REQUESTS = 5
-/** How long a provider's logout stays recorded, in ms, so that sign-ins in progress can be rejected. */
+/** How long a provider's logout is remembered, in ms, to reject sign-ins that were in progress. */
 const SIGNED_OUT_KEPT = 3_600_000
 
 /** @param now returns the current time in epoch milliseconds */

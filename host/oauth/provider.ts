@@ -1,8 +1,8 @@
 import type { ClientAuthentication } from '../../base/oauth/providers.ts'
 
 /**
- * A provider as used for a sign-in, derived from the table of providers, its discovery document and the settings. All
- * URLs are checked: they use https, or are listed in `OAUTH_ALLOWED_HOSTS`.
+ * A provider, as it is used for a sign-in. It is derived from the table of providers, the provider's discovery document
+ * and the settings. All URLs are checked: they use https, or are listed in `OAUTH_ALLOWED_HOSTS`.
  */
 export type Provider = {
   /** The provider's display name: `Google`, or the host name of a Custom provider. */

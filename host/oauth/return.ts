@@ -43,9 +43,7 @@ export type ReturnParts = SessionParts &
     readonly now?: () => number
   }
 
-/**
- * The data that the browser brings back from the provider. `parameters`: null if the response was too large to read.
- */
+/** What the browser brings back from the provider. `parameters` is null if the response was too large to read. */
 type Asked = Arrival & { readonly parameters: URLSearchParams | null; readonly mode: ReturnMode }
 /**
  * The browser's return from the provider, and the sign-in that this browser started. `url` contains the query
@@ -54,7 +52,7 @@ type Asked = Arrival & { readonly parameters: URLSearchParams | null; readonly m
 type Attempt = Asked & { readonly parameters: URLSearchParams; readonly transaction: Transaction }
 /** The verified claims, and the provider's tokens for refresh and logout. */
 type Verified = VerifiedClaims & Pick<Tokens, 'idToken' | 'refreshToken'>
-/** `providerLogin`: the id of the stored `ProviderLogin`. */
+/** `providerLogin` is the id of the stored `ProviderLogin`. */
 type Checked = { readonly verified: Verified; readonly answer: Accepted; readonly providerLogin: string }
 
 /** Handles the browser's return from a provider (the OAuth callback). */

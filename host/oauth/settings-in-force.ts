@@ -7,7 +7,7 @@ import { tryConfiguration } from './settings-warnings.ts'
 /** An effective OAuth setting of a solution, and its source. `default` means the table of providers. */
 export type SettingInForce = {
   readonly name: string
-  /** Null if the manifest contains the secret itself, because it must not be shown. */
+  /** Null if the manifest contains the secret itself: the secret must not be shown. */
   readonly value: string | null
   readonly source: 'operator' | 'control-center' | 'manifest' | 'default'
 }

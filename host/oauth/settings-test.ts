@@ -51,7 +51,7 @@ export function createSettingsTest(parts: SettingsTestParts, now: () => number =
     const finder = createProviderFinder(watched, now)
 
     /**
-     * Runs a step. If it fails, all further steps are skipped, except the one for the clock.
+     * Runs a step. If it fails, all further steps are skipped, except the clock step.
      * @returns the result of `work`; null if it failed
      */
     async function step<T>(

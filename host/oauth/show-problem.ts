@@ -32,7 +32,7 @@ export type ProblemContext = {
 /** The value of the `Retry-After` header, in seconds. */
 const RETRY_AFTER = 5
 
-/** How the sign-in ended, for the audit log. */
+/** Describes how the sign-in ended, for the audit log. */
 export function endedBy({ code }: OAuthProblem, claims: Claims | null): Ended {
   return { outcome: code, username: claims === null ? '' : shownUser(claims), isRepeatable: true }
 }

@@ -27,7 +27,7 @@ export type TokenRules = {
 
 export type SignedToken = {
   readonly algorithm: SignatureAlgorithm
-  /** The objects have no prototype, at any depth. */
+  /** The claims and all objects in them have no prototype. */
   readonly claims: Readonly<Record<string, unknown>>
 }
 

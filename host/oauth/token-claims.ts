@@ -2,7 +2,7 @@ import { counted } from '../../base/program/counted.ts'
 import { OAuthProblem, quote } from './problems.ts'
 import type { Provider } from './provider.ts'
 
-// The checks that ID tokens and logout tokens share. `what` is the token's name in error messages. All checks throw
+// Checks for both ID tokens and logout tokens. `what` is the token's name in error messages. All checks throw
 // OAuthProblem.
 
 type RawClaims = Readonly<Record<string, unknown>>

@@ -33,7 +33,7 @@ export type TransactionContent = {
   readonly verifier: string | null
 }
 
-/** The result of `take`. `used`: the transaction has already been used, by this browser or another one. */
+/** The result of `take`. `used` means that the transaction has already been used, by this browser or another one. */
 export type TakenTransaction =
   | { readonly kind: 'taken'; readonly transaction: Transaction }
   | { readonly kind: 'used'; readonly returnTo: string }

@@ -27,11 +27,11 @@ interface JSEvent {
   readonly elementName: string | null
   /** The arguments passed after the event. */
   readonly data: unknown[]
-  /** Same as `type`. */
+  /** Returns `type`. */
   getType(): string
-  /** Same as `formName`. */
+  /** Returns `formName`. */
   getFormName(): string | null
-  /** Same as `elementName`. */
+  /** Returns `elementName`. */
   getElementName(): string | null
   /** Skips the remaining listeners; they don't affect the result. */
   stopPropagation(): void
@@ -53,9 +53,9 @@ declare const eventsManager: {
    */
   addEventListener(eventType: string, callback: EventListener, context?: string | object | null): () => boolean
   /**
-   * Calls the listeners of a custom event type. Only the platform fires built-in types. The second argument is the
-   * context, where null means any context, or an array with the listeners' arguments. If a listener throws, its result
-   * is false (undefined in an array), and the other listeners still run.
+   * Calls the listeners of a custom event type. Only the platform fires built-in types. The second argument is either
+   * the context (null means any) or an array with the listeners' arguments. If a listener throws, its result is false
+   * (undefined in an array), and the other listeners still run.
    * @returns the logical AND of all results, or true if there are no listeners; with `RETURN_VALUE_ARRAY`, an array of
    * all results
    * @throws TypeError for a built-in event type, or one that does not exist

@@ -53,7 +53,10 @@ export function createSending(api: Api, changes: Changes, { send, sizeOfChanges 
     }
   }
 
-  /** Sends all changes. A change that is too large is reverted to the host's state. @throws the last such error */
+  /**
+   * Sends all changes. A change that is too large is reverted to the host's state.
+   * @throws the error for the last change that was too large
+   */
   function flush(): void {
     let fault: unknown = null
     const forms = changes.forms()

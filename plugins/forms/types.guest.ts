@@ -78,15 +78,15 @@ export type Update = {
 }
 
 export type Showing = {
-  /** The form that is shown. */
+  /** The name of the form that is shown. */
   current: string | null
-  /** The form that a script has requested to show. */
+  /** The name of the form that a script has requested to show. */
   wanted: string | null
   /**
    * Whether this call handles a button press by the user. If so, the user must agree before unsaved input is discarded.
    */
   asks: boolean
-  /** Whether the user has agreed to leave. */
+  /** Whether the user has agreed to leave the form. */
   isAgreed: boolean
 }
 

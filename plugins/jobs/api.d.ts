@@ -31,9 +31,9 @@ interface EnqueueOptions {
   tenant?: (string | number)[] | null
 }
 
-/** The run of a job that is passed to its function. */
+/** A job's run, as it is passed to the job's function. */
 interface JobRun {
-  /** The id of the run. All attempts of a run have the same id. */
+  /** The run's id. All attempts of a run have the same id. */
   readonly id: string
   /** The job's name. */
   readonly name: string

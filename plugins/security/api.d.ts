@@ -1,7 +1,8 @@
 /** The signed-in user, signing in and out, and the users table. */
 declare const security: {
   /**
-   * Signs a user in with these permissions. Works in an authenticator, and in a function called by `onAction` of a login form.
+   * Signs a user in with these permissions. Works in an authenticator, and in a function called by a login form's
+   * `onAction`.
    * @returns false if the list is empty, if a name is not allowed, or if the call has already signed a user in. The
    * solution's log contains the reason. A name is not allowed if it is empty, is longer than 200 characters, contains
    * control characters or, if the manifest lists permissions, is not one of them.

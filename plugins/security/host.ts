@@ -10,7 +10,7 @@ export type SignedInUser = Login & { readonly tenant: Tenant | null }
 
 /** The press of a button, link or table row. */
 export type Press = {
-  /** Whether the user confirmed their identity within `CONFIRMED_FOR`. */
+  /** Whether the user confirmed their identity less than `CONFIRMED_FOR` ago. */
   readonly isConfirmed: boolean
   /** Whether the user confirmed this press. */
   readonly isConfirmedNow: boolean
@@ -48,7 +48,7 @@ export interface SecurityPorts {
   readonly passwordHashes: PasswordHashesPort
 }
 
-/** Hashes of passwords that solutions store themselves. A rejected request throws a `ScriptError`. */
+/** Checks and creates password hashes that solutions store themselves. A rejected request throws a `ScriptError`. */
 export interface PasswordHashesPort {
   /** @param hash null for an unknown user: returns false, but takes as long as a real check */
   check(call: Call, password: string, hash: string | null): Promise<boolean>

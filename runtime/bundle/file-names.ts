@@ -18,7 +18,7 @@ export function problemOfName(name: string): string | null {
   return null
 }
 
-/** Names with the same key would be one file on some disks and two on others. */
+/** Names with the same key would refer to one file on some disks and to two files on others. */
 export function nameKey(name: string): string {
   return name.normalize('NFC').toLowerCase()
 }

@@ -114,7 +114,10 @@ function readSize(zip: Buffer, at: number, bytes: number): number {
   return bytes === 8 ? Number(zip.readBigUInt64LE(at)) : zip.readUInt32LE(at)
 }
 
-/** @see "A better zip bomb", D. Fifield, 2019: entries that share data let 42 kB unpack to petabytes */
+/**
+ * Rejects entries that share data, because they could let 42 kB unpack to petabytes.
+ * @see "A better zip bomb", D. Fifield, 2019
+ */
 function refuseOverlaps(spans: Span[], directory: number, found: Findings): void {
   spans.sort((a, b) => a.start - b.start || a.end - b.end)
   let last: Span | null = null

@@ -298,7 +298,7 @@ const OAuth = OAuthForm.refine(hasCustomAddresses, {
 /** The names of the settings. Any other name is a parameter that is forwarded to the provider. */
 export const OAUTH_SETTING_NAMES: ReadonlySet<string> = new Set(Object.keys(OAUTH_SETTINGS))
 
-/** The levels of a second step that a manifest can set. The operator can also turn it off. */
+/** The levels that a manifest can set for the second factor. The operator can also turn it off. */
 const SECOND_FACTORS = ['optional', 'required', 'passkey'] as const
 
 /**

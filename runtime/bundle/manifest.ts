@@ -177,13 +177,14 @@ function mapRecord<In, Out>(record: Record<string, In>, change: (value: In) => O
   return result
 }
 
-/** Reports one error per position: if a value violates three rules, the author made only one mistake. */
+/** Reports one error per position: if a value violates three rules, the author has probably made only one mistake. */
 function reportIssues(issues: readonly z.core.$ZodIssue[], file: string, places: JsonPlaces, found: Findings): void {
   const reported = new Set<string>()
   for (const issue of issues) {
     if (issue.code === 'unrecognized_keys') {
       for (const key of issue.keys) {
-        // Above the list's limit, keys are only counted: comparing thousands with every known key would take too long.
+        // Once the list of errors is full, only count further keys: comparing thousands with every known key would take
+        // too long.
         const message = found.isFull ? '' : unknownKeyMessage(key, issue.path)
         found.fault(file, 'manifest_unknown_key', message, found.isFull ? {} : places.key([...issue.path, key]))
       }

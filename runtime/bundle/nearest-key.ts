@@ -1,13 +1,13 @@
 /**
- * Maximum number of characters of a key that is compared. Chosen here: longer than any real key, and short enough that
- * comparing malicious keys doesn't take long.
+ * Maximum length of a key for which a suggestion is made, in characters. Chosen here: longer than any real key, and
+ * short enough that comparing malicious keys doesn't take long.
  */
 const MAX_LENGTH = 64
 
 /**
  * Returns the known key most similar to `key`; if several are equally similar, the first. Ignores case, so `loginform`
  * finds `loginForm`.
- * @param most the maximum number of typos between `key` and `candidate`; default: unlimited
+ * @param most returns the maximum number of typos between `key` and `candidate`; default: unlimited
  */
 export function nearestKey(
   key: string,

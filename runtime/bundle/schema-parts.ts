@@ -43,7 +43,7 @@ export function list<Item extends z.ZodType>(item: Item, max: number) {
   return z.array(item, { error: 'must be a list' }).max(max, { error: `must have at most ${max} items` })
 }
 
-/** Returns an error handler with this message. It returns no message for unknown keys: they are reported elsewhere. */
+/** Returns an error handler that always returns this message, except for unknown keys: they are reported elsewhere. */
 export function orUnknownKey(message: string) {
   return (issue: { readonly code?: string | undefined }) => (issue.code === 'unrecognized_keys' ? undefined : message)
 }

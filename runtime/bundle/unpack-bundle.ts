@@ -5,8 +5,7 @@ import { unpack } from './unpack.ts'
 import { readDirectory } from './zip-directory.ts'
 
 /**
- * Returns the unmodified files of a bundle, by name and in the bundle's order, including those that the layout does not
- * use.
+ * Returns a bundle's unmodified files by name, in the bundle's order, including files that the layout does not use.
  * @param packed a bundle that `readBundle` accepted before
  * @param isWanted which files are unpacked; default: all
  * @throws ERR_BUNDLE_REFUSED if the bundle is no longer accepted, because limits were lowered

@@ -162,7 +162,10 @@ function problemOfMethod(entry: Entry): string | null {
   return null
 }
 
-/** Names that differ only in case or Unicode normalisation form would be one file on some disks and two on others. */
+/**
+ * Names that differ only in case or Unicode normalisation form would refer to one file on some disks and to two files
+ * on others.
+ */
 function refuseDuplicates(entries: readonly ListedEntry[], found: Findings): void {
   const folders = new Set<string>()
   const byKey = new Map<string, ListedEntry>()

@@ -34,8 +34,8 @@ export function checkForm(
 }
 
 /**
- * If the key is absent, a function with the event's name is the handler. This applies only to the form, not to its
- * elements.
+ * If a form has no key for an event, the function with the event's name is the handler. This applies only to the form,
+ * not to its elements.
  */
 function withOwnHandlers(form: FormDefinition, functions: ReadonlySet<string> | null): FormDefinition {
   const own = FORM_HANDLERS.filter((event) => form[event] === undefined && functions?.has(event))
@@ -52,7 +52,7 @@ function reportIssues(
 ): void {
   const reported = new Set<string>()
   for (const issue of issues) {
-    // Above the list's limit, only count the keys: creating thousands of messages would take too long.
+    // Once the list of errors is full, only count further keys: creating thousands of messages would take too long.
     if (issue.code === 'unrecognized_keys') {
       for (const key of issue.keys) {
         const message = found.isFull ? '' : unknownKeyMessage(key, issue.path, form)

@@ -90,7 +90,7 @@ const Tabs = element('tabs', 'Several layouts in the same place. Only one of the
 
 const ELEMENTS = [...LEAVES, Panel, Tabs] as const
 
-/** The keys of the elements, by type. */
+/** Each element type's keys. */
 const SHAPES = new Map(
   [...LEAVES, Panel, Tabs.in].map((schema) => [schema.shape.type.value as string, Object.keys(schema.shape)]),
 )
@@ -179,7 +179,7 @@ export function formKeys(path: readonly PropertyKey[], form: unknown): readonly 
   }
 }
 
-/** The types of elements that have `key`. */
+/** The element types that have `key`. */
 export function typesWith(key: string): readonly string[] {
   return [...SHAPES].filter(([, keys]) => keys.includes(key)).map(([type]) => type)
 }
@@ -190,7 +190,7 @@ export function keysOf(type: string): readonly string[] {
 
 const ELEMENT_HANDLERS = new Map([...SHAPES].map(([type, keys]) => [type, keys.filter((key) => /^on[A-Z]/.test(key))]))
 
-/** The keys of a type whose value is the name of a function in the form's script. */
+/** An element type's keys whose value is the name of a function in the form's script. */
 export function handlersOf(type: string): readonly string[] {
   return ELEMENT_HANDLERS.get(type) ?? []
 }
