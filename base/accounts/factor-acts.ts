@@ -11,7 +11,7 @@ import type { PasskeyPage } from './passkey-requests.ts'
 import type { PasskeyUser } from './passkeys.ts'
 import type { SignInMethod } from './sign-in-methods.ts'
 
-/** A service's page where the owner of an account manages its factors. */
+/** The page on which users manage the factors of their account. */
 export type FactorPage = {
   readonly page: PasskeyPage & { readonly locale: string }
   readonly account: FactorAccount

@@ -18,7 +18,7 @@ export interface FormTokens {
   /** Gives the browser a new cookie, which invalidates the tokens of earlier pages. */
   renew(ctx: Context, scope: CookieScope): void
   /**
-   * Returns the browser's id: the hash of its cookie. If this response sets a new cookie, that one counts. Returns null
+   * Returns the browser's id: the hash of its cookie. If this response sets a new cookie, uses that one. Returns null
    * if there is no cookie. Never sets a cookie.
    */
   browserOf(ctx: Context, scope: CookieScope): string | null
@@ -33,8 +33,8 @@ const PURPOSE = 'form-token'
 
 export function createFormTokens(key: PlatformKey): FormTokens {
   /**
-   * The new cookie of each response, so that all tokens on a page belong to the same cookie. One per response is
-   * enough, because a request belongs to one solution.
+   * The new cookie that each response sets. All tokens on a page must belong to the same cookie. One cookie per
+   * response is enough, because a request belongs to one solution.
    */
   const given = new WeakMap<Context, string>()
   const textOf = (scope: CookieScope, cookie: string) => `${scope.realm} ${cookie}`

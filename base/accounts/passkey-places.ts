@@ -18,7 +18,7 @@ export interface PasskeyPlaces {
   onLoginPage(origin: string, hasOwnTemplate: boolean): PasskeyPlace | null
 }
 
-/** For services that own all pages at their origin: offers passkeys on every page where browsers allow them. */
+/** For services that own all pages at their origin. Passkeys are offered on every page where browsers allow them. */
 export function ownPasskeyPlaces(isOn: boolean): PasskeyPlaces {
   function at(origin: string): PasskeyPlace | null {
     if (!isOn || !takesPasskeys(origin)) return null

@@ -11,7 +11,7 @@ export type PasswordFault = {
 /** The account that the password is for. */
 export type PasswordOwner = { readonly username: string; readonly email: string | null }
 
-/** Maximum characters of a password. It is enough for any passphrase, and limits the cost of hashing. */
+/** Maximum length of a password, in characters. It is enough for any passphrase, and limits the cost of hashing. */
 export const LONGEST_PASSWORD = 256
 /** Shorter names are ignored, because they also occur in many good passwords. */
 const SHORTEST_NAME = 4

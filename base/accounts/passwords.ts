@@ -36,10 +36,7 @@ export interface Passwords {
   needsRehash(passwordHash: string): boolean
 }
 
-/**
- * Checks and creates hashes off the event loop. Runs up to three of them in parallel, but not more than there are
- * cores.
- */
+/** Checks and creates hashes off the event loop. Runs one per core in parallel, but at most three. */
 export async function createPasswords(
   options: { readonly gate?: Gate; readonly mostWaiting?: number; readonly patience?: number } = {},
 ): Promise<Passwords> {

@@ -47,7 +47,7 @@ export type Series = RememberedUser & {
  * - `current`: the user gets a session, and a new cookie from `rotate`.
  * - `previous`: the user gets only a session, because another tab has just used the cookie.
  * - `stolen`: the cookie was used before, which suggests theft. The series was ended.
- * - `unknown`: all other cases, so that a forged cookie reveals nothing.
+ * - `unknown`: all other cases. They are not distinguished, so that a forged cookie reveals nothing.
  */
 export type RememberedUse =
   | { readonly kind: 'current' | 'previous'; readonly series: Series }

@@ -16,7 +16,7 @@ import { readMethods, type SignInMethod } from './sign-in-methods.ts'
 export type Session = Login & {
   /** Identifies the session when it is listed or ended. Not derived from the cookie. */
   readonly publicId: string
-  /** Where the user is signed in: a solution, by its name, or the control center. The column is named `solution`. */
+  /** Where the user is signed in: a solution's name, or the control center. The column is named `solution`. */
   readonly realm: string
   readonly tenant: Tenant | null
   readonly locale: string
@@ -52,7 +52,7 @@ export type SessionValues = { readonly tenant?: Tenant | null; readonly locale?:
 /** A cookie, and the realm in which its session was found. */
 export type SessionCookie = { readonly realm: string; readonly cookie: string }
 
-/** A session as the host's API lists it. Times are epoch ms. */
+/** A session as the host's API lists it. Times are in epoch ms. */
 export type ListedSession = {
   readonly id: string
   /** The realm. On a host, this is the solution's name. */
@@ -95,7 +95,10 @@ export interface Sessions {
    * sessions.
    */
   change(realm: string, cookie: string, values: SessionValues): Promise<void>
-  /** Records that the user has just confirmed their identity. @param methods replace the session's methods */
+  /**
+   * Records that the user has just confirmed their identity.
+   * @param methods the session's new sign-in methods, which replace the old ones
+   */
   confirm(realm: string, cookie: string, methods: readonly SignInMethod[]): Promise<void>
   end(realm: string, cookie: string): Promise<void>
   endAll(realm: string): Promise<void>
@@ -126,11 +129,11 @@ export interface Sessions {
  * request would cause a write. As a result, a session may expire early, by up to this time.
  */
 const NOTE_USE_PART = 1 / 60
-/** Cache time in ms. A session that another host ended stays usable for at most this long. */
+/** Cache time in ms. A session that another host ended can still be used here for at most this time. */
 const BELIEVED = 1000
 /** Sessions per query. */
 const ASKED_AT_ONCE = 200
-/** Maximum cache entries. The sessions that were read from the database longest ago are evicted first. */
+/** Maximum number of cache entries. The sessions that were read from the database longest ago are evicted first. */
 const KEPT = 10_000
 
 type SessionRow = Selectable<Tables['sessions']>

@@ -11,7 +11,7 @@ export interface WayOfSigningIn<Asked, Attempt, Accepted, SignedIn extends User,
   readonly ownPage: (asked: Asked, parts: Parts) => Next<Attempt, Answer>
   /** Counts the attempt before its credentials are checked, so that parallel guesses are all counted. */
   readonly throttle: None | ((attempt: Attempt, parts: Parts) => Next<null, Answer>)
-  /** Asks the account source who the user is. */
+  /** Finds out from the account's source who the user is. */
   readonly source: (attempt: Attempt, parts: Parts) => Next<Accepted, Answer>
   /**
    * Requests a second step if the policy requires one, before anything is stored. Returns null if the sign-in may

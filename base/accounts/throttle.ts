@@ -77,9 +77,9 @@ async function waitOf(counter: LimitedCounter, key: string): Promise<number | nu
 }
 
 /**
- * @param isShared whether other hosts use the same database; if so, the counters are stored there. Chosen here:
- * otherwise they are in memory, which saves a write per sign-in; a restart clears them.
- * @param isOn called at each attempt: end-to-end tests turn the throttle off
+ * @param isShared whether other hosts use the same database. If so, the counters are stored in it. Chosen here:
+ * otherwise they are in memory, which saves a write per sign-in. A restart then clears them.
+ * @param isOn called at each attempt, because end-to-end tests turn the throttle off
  */
 export function createThrottle(
   db: Database,
@@ -149,7 +149,7 @@ const accountHashOf = cachedByText(100, (account) => {
   return hash('sha256', `${account.slice(0, end)}\n${accountKey(account.slice(end + 1))}`, 'base64url')
 })
 
-/** `points`: the limit; further attempts are refused. */
+/** `points` is the limit. Further attempts are rejected. */
 type LimitedCounter = Counter & { readonly points: number }
 
 /**

@@ -52,7 +52,7 @@ export function checkUser(input: UserInput, owner: PasswordOwner, limits: Limits
   ]
 }
 
-/** The name as it is stored: in NFC, so that it looks the same everywhere, and trimmed. */
+/** Returns the name as it is stored: trimmed, and in NFC so that it looks the same everywhere. */
 export function tidyName(name: string): string {
   return name.normalize('NFC').trim()
 }

@@ -57,7 +57,7 @@ export interface Journal {
   record(entry: JournalEntry): Promise<void>
   /**
    * Whether to record an entry that anyone can cause repeatedly. Returns true at most once a minute for the same entry.
-   * Entries that differ only in the actor are the same, because an attacker can type any number of names.
+   * Entries that differ only in the actor are treated as the same, because an attacker can type any number of names.
    * @param isActorProven whether the actor has proven their identity; if so, each actor has a separate limit
    */
   isNews(entry: JournalEntry, isActorProven?: boolean): boolean
@@ -239,7 +239,7 @@ export function createJournal(
   }
 }
 
-/** Names can contain any character. This replaces those that break lines or change the text direction. */
+/** Replaces characters that break lines or change the text direction, because names can contain any character. */
 export function oneLine(text: string): string {
   return text
     .toWellFormed()

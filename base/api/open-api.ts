@@ -11,7 +11,7 @@ export type ApiDescription<Right> = {
   readonly securitySchemes: Readonly<Record<string, object>>
   /** Describes the permission that a route requires, such as a token's scope. */
   readonly need: (right: Right) => string
-  /** Additional named schemas, which no route refers to. */
+  /** Named schemas to include although no route refers to them. */
   readonly schemas?: readonly z.ZodType[]
 }
 
@@ -40,7 +40,10 @@ export const Problem = z
   })
   .meta({ id: 'Problem' })
 
-/** A page of a list. To get the next page, send `next` in the parameter documented for the route. */
+/**
+ * Returns the schema of one page of a list. To get the next page, clients send `next` in the query parameter that the
+ * route's documentation names.
+ */
 export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.object({ items: z.array(item), next: z.string().optional() })
 }

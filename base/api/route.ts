@@ -93,7 +93,7 @@ export type Asked<Who, Names, Address extends string, Body, Query, Found> = Aski
   readonly found: Found
   readonly query: Query
   readonly body: Body
-  /** For the audit log. A handler may add to these names. */
+  /** The names for the audit log. A handler may add names. */
   readonly names: Names
   /** Call this if the request changed nothing. It is then not recorded in the audit log. */
   readonly leaveOut: () => void
@@ -156,7 +156,7 @@ export type Service<Who, Right, Act, Names> = {
   readonly limits: Limits
   /**
    * Authenticates and authorizes the caller, runs the steps and writes the audit log.
-   * @throws errors that refuse the request
+   * @throws the errors that reject the request
    */
   readonly run: (about: About<Right, Act>, steps: Steps<Who, Names>) => Promise<unknown>
 }
@@ -171,7 +171,7 @@ export type About<Right, Act> = {
 export type Steps<Who, Names> = {
   /** Returns the names for the audit log. The handler may add names to the same object. */
   readonly name: (who: Who) => Promise<Names>
-  /** Checks query and body. @throws ERR_REQUEST_INVALID, ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE */
+  /** Checks the query and the body. @throws ERR_REQUEST_INVALID, ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE */
   readonly read: (who: Who) => Promise<void>
   /** Runs the handler, after `read` and `name`. */
   readonly work: (who: Who) => Promise<unknown>

@@ -29,7 +29,7 @@ export interface Tokens<Token> {
    * @returns the token's data and `token`, the token itself: 256 random bits, which can't be read again
    */
   create(columns: Columns & { readonly name: string }): Promise<Token & { readonly token: string }>
-  /** Returns the tokens with these values, including expired ones, oldest first. */
+  /** Returns the tokens whose columns have these values, oldest first. Includes expired tokens. */
   list(where?: Columns): Promise<readonly Token[]>
   count(): Promise<number>
   /** Revokes a token. All hosts reject it immediately. @returns false if it does not exist */

@@ -17,7 +17,7 @@ const MOST_PARTS = 100_000
 /** Maximum size of the manifest in bytes. Its entry for each part takes about 150 bytes. */
 const MANIFEST_SIZE = 32 * 1024 ** 2
 /**
- * Flag bits 0 (encrypted), 6 (strong encryption) and 13 (masked headers), which our archives never set.
+ * The ZIP flag bits 0 (encrypted), 6 (strong encryption) and 13 (masked headers). Our archives never set them.
  * @see APPNOTE.TXT 4.4.4
  */
 const REFUSED_FLAGS = 0b10_0000_0100_0001

@@ -26,7 +26,7 @@ export type Snapshot = {
 }
 
 /**
- * Rows per query. Tables with binary columns use smaller pages, since one row can be as large as the largest bundle.
+ * Rows per query. Tables with binary columns use smaller pages, because one row can be as large as the largest bundle.
  */
 const PAGE = 500
 const PAGE_OF_BYTES = 4

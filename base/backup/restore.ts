@@ -91,7 +91,7 @@ type Restoring = RestoreOptions & {
 }
 type VersionedTables = SavedTables & { readonly version: string }
 
-/** The groups of tables that the backup contains, with their schema versions. */
+/** Returns the groups of tables that the backup contains, with their schema versions. */
 function versionedTables(
   { tables }: Saved,
   { schema, schemas = {} }: BackupManifest,
@@ -159,7 +159,7 @@ function wrongKey(what: string, advice: string): PlatformError {
 
 const STAGED = '.restore-'
 
-/** Removes the staged files of a killed restore. */
+/** Deletes the temporary files that an interrupted restore left behind. */
 function removeLeftovers(home: string): void {
   for (const name of readdirSync(home)) {
     if (name.startsWith(STAGED)) rmSync(join(home, name), { recursive: true })

@@ -12,7 +12,7 @@ import type { BackupTable } from './tables.ts'
 
 /** Maximum number of values per INSERT. SQL Server accepts at most 2,100 parameters per statement. */
 const MOST_VALUES = 2000
-/** Maximum characters per INSERT. A row with binary data has its own INSERT. */
+/** Maximum number of characters per INSERT. A row with binary data has its own INSERT. */
 const MOST_CHARACTERS = 1024 * 1024
 
 /** Whether all tables are empty or missing. */

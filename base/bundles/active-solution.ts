@@ -8,11 +8,11 @@ export type ActiveSolution = PreparedSolution & {
   readonly name: string
   readonly title: string
   readonly facts: SolutionFacts
-  /** Passed to the supervisor to run its scripts. */
+  /** Passed to the supervisor to run the solution's scripts. */
   readonly loadable: Loadable
 }
 
-/** The supervisor's key for a version. */
+/** Returns the key with which the supervisor identifies a version. */
 export function versionKey(name: string, sha256: string): string {
   return `${name}@${sha256}`
 }

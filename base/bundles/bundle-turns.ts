@@ -19,7 +19,7 @@ const PATIENCE = 60_000
 /** Typical ratio of unpacked to packed size. If the ratio of a bundle is higher, memory checks stop it. */
 export const UNPACKED = 4
 
-/** @param what the error message's word for the queued bundles */
+/** @param what a word for the queued bundles, used in the error message */
 export function createBundleTurns(
   what: 'uploads' | 'bundles',
   needRoom: Supervisor['needRoom'],

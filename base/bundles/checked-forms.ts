@@ -7,7 +7,8 @@ import { FormSchema } from '../../runtime/forms/form-schema.ts'
 import type { CheckedFiles } from '../../runtime/protocol.ts'
 
 /**
- * Maximum characters that defaults can add to a form's file: a few hundred for each of 1,000 elements and 20,000 items.
+ * Maximum number of characters that defaults add to a form: a few hundred for each of up to 1,000 elements and 20,000
+ * items.
  */
 const MOST_ADDED = 2 * 1024 ** 2
 

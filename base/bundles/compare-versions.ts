@@ -19,7 +19,7 @@ export type ChangedFile = {
   /** Size in bytes; null if the file does not exist in that version. */
   readonly fromBytes: number | null
   readonly toBytes: number | null
-  /** The changes in a text file; null if it is not text, or if `isTooMuch`. */
+  /** The changes in a text file; null if it is not text, or if `isTooMuch` is true. */
   readonly hunks: readonly Hunk[] | null
   /** Whether there are too many changes. If so, the lines were not compared, or some hunks are missing. */
   readonly isTooMuch: boolean
@@ -29,7 +29,7 @@ export type ChangedFile = {
 export type ManifestChange = { readonly key: string; readonly from: unknown; readonly to: unknown }
 
 export type VersionDifference = {
-  /** Sorted by name, at most `MOST_FILES`. */
+  /** Sorted by name; at most `MOST_FILES` files. */
   readonly files: readonly ChangedFile[]
   readonly moreFiles: number
   readonly manifest: readonly ManifestChange[]
@@ -45,7 +45,7 @@ const MOST_FILES = 500
 const LARGEST_TEXT = 512 * 1024
 /** Maximum number of lines that one comparison returns, in all files together. */
 const MOST_LINES = 5000
-/** Maximum characters per line; longer lines are truncated. */
+/** Maximum length of a line, in characters. Longer lines are truncated. */
 const LINE_WIDTH = 500
 /** Maximum number of differing lines. The time for a comparison grows with the square of this number. */
 const MOST_EDITS = 2000
@@ -154,7 +154,7 @@ function textOf(content: Uint8Array): string {
 }
 
 /**
- * Replaces bidirectional control characters, which can make a line look like a different line, and truncates long
+ * Replaces bidirectional control characters, which can make a line look like a different line. Also truncates long
  * lines.
  */
 function readable(line: string): string {

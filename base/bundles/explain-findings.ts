@@ -4,7 +4,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { adviceFor } from './advice.ts'
 
-/** An error or warning, with its source line and advice on how to fix it. Readers don't need the files. */
+/** An error or warning, with its source line and advice on how to fix it, for readers who don't have the files. */
 export type Explained<Finding> = Finding & { readonly source: string | null; readonly advice: string | null }
 
 /** Maximum length of a source line, in characters. Longer ones are truncated. */
@@ -76,7 +76,7 @@ function splitLines(content: Uint8Array | undefined): readonly string[] {
 }
 
 /**
- * Matches secrets in the manifest, so that they can be removed from every response. A manifest should contain only
- * references to the secret store, which don't match; a secret in it causes a warning.
+ * Matches secrets in the manifest, so that they can be removed from every response. References to the secret store
+ * don't match. (A secret in the manifest also causes a warning.)
  */
 const WRITTEN_SECRET = /("apiSecret"\s*:\s*)"(?!%%[A-Za-z0-9_]+%%")(?:[^"\\]|\\.)*"/g

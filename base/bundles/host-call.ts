@@ -28,7 +28,7 @@ export type Effects = {
   formUpdates?: readonly FormUpdate[]
   /** The built-in events for which the client has listeners; absent if there was no change. */
   listening?: readonly string[]
-  /** Timers set with `application.executeLater`, by ids that the binding assigns. */
+  /** Timers that scripts set with `application.executeLater`. The binding assigns the ids. */
   later?: readonly { readonly id: number; readonly milliseconds: number }[]
   cancelLater?: readonly number[]
   /** Whether the script required a second step for this login. */

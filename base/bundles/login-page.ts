@@ -60,7 +60,7 @@ export type LoginPageAnswer = {
   readonly nonce: string
   readonly formToken: string
   readonly correlationId: string
-  /** A script added by the host; absent in the preview. */
+  /** A script that the host adds; absent in the preview. */
   readonly script?: string
   /** Whether users can request a link to choose a new password. */
   readonly forgotten?: boolean

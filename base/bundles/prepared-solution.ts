@@ -21,7 +21,7 @@ import type { CompiledTemplate } from '../../runtime/template/compiled-template.
  */
 export type PreparedSolution = {
   readonly manifest: Manifest
-  /** The reachable modules in order: later ones override earlier ones. */
+  /** The modules that the solution uses, directly or through other modules. Later ones override earlier ones. */
   readonly modules: readonly { readonly name: string; readonly manifest: Manifest }[]
   readonly scripts: readonly PreparedScript[]
   readonly formScripts: readonly PreparedFormScript[]

@@ -49,8 +49,9 @@ export function readTrusted(
 const known = new Map<string, WeakRef<Trusted>>()
 
 /**
- * Returns the same object for the same content. The supervisors of one process then share a V8 snapshot (see
- * sandbox-process.ts): a test run or a trial of a draft has its own supervisor, and creating a snapshot takes 15 ms.
+ * Returns the same object for the same content, so that all supervisors in a process share a V8 snapshot (see
+ * sandbox-process.ts). Each test run and each trial of a draft has its own supervisor, and creating a snapshot takes 15
+ * ms.
  */
 function sameObject(trusted: Trusted): Trusted {
   const key = createHash('sha256').update(JSON.stringify(trusted)).digest('hex')

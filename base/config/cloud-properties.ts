@@ -24,7 +24,7 @@ export const CLOUD_PROPERTIES = {
   },
 } as const satisfies Record<string, Property>
 
-/** http is allowed only for this machine, because the token is sent over this connection. */
+/** http is allowed only on loopback, because the token is sent over this connection. */
 function readCloud(text: string): URL | undefined {
   const url = URL.parse(text)
   const isOrigin =

@@ -7,8 +7,9 @@ export type MailSettings = {
   readonly host: string
   readonly port: number
   /**
-   * `implicit`: TLS from the first byte. `required`: STARTTLS; without it, no email is sent. `none`: unencrypted, only
-   * on loopback.
+   * - `implicit`: TLS from the first byte.
+   * - `required`: STARTTLS. If the server doesn't support it, no email is sent.
+   * - `none`: unencrypted, only on loopback.
    */
   readonly tls: 'implicit' | 'required' | 'none'
   readonly account: { readonly user: string; readonly password: string } | null

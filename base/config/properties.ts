@@ -366,7 +366,7 @@ function readHosts(text: string): readonly string[] | undefined {
   return hosts.every((host) => URL.parse(`http://${host}`)?.hostname === host) ? hosts : undefined
 }
 
-/** Hosts with their ports, as read by `readHostPort`. */
+/** Parses a list of hosts, each with a port. See `readHostPort`. */
 function readPlaces(text: string): readonly string[] | undefined {
   const places = words(text).map(readHostPort)
   return places.every((place) => place?.port) ? places.map((place) => `${place?.host}:${place?.port}`) : undefined

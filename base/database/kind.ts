@@ -5,7 +5,7 @@ export const KIND_NAMES = ['embedded', 'alpha', 'beta', 'gamma'] as const
 export type KindName = (typeof KIND_NAMES)[number]
 export type ServerKindName = Exclude<KindName, 'embedded'>
 
-/** Address and credentials of a database server: `DB_ALPHA_*`, `DB_BETA_*`, `DB_GAMMA_*`. */
+/** The address and credentials of a database server: `DB_ALPHA_*`, `DB_BETA_*`, `DB_GAMMA_*`. */
 export type DatabaseServer = {
   readonly host: string
   readonly port: number

@@ -18,7 +18,7 @@ export interface Tables {
     created_at: number
     last_seen_at: number
     ended_at: number | null
-    /** The source of the account: an `AccountSourceName` of base/accounts/account-source-name.ts. */
+    /** The source of the account: an `AccountSourceName` (base/accounts/account-source-name.ts). */
     source: string
     /** The remembered login that created this session or was created with it, or null. */
     selector: string | null
@@ -38,7 +38,7 @@ export interface Tables {
   users: {
     uid: string
     username: string
-    /** The unique key: `usernameKey` of base/accounts/username.ts. */
+    /** The unique key: the result of `usernameKey` (base/accounts/username.ts). */
     username_key: string
     display_name: string | null
     email: string | null
@@ -48,7 +48,7 @@ export interface Tables {
     must_change_password: number
     password_changed_at: number | null
     last_login_at: number | null
-    /** Failed password attempts since the last sign-in. */
+    /** The number of failed password attempts since the last sign-in. */
     failed_count: number
     created_at: number
     /** When the user verified the address in `email`; null if they haven't. */
@@ -69,7 +69,10 @@ export interface Tables {
     selector: string
     solution: string
     source: string
-    /** SHA-256 of the validator in the current cookie, and of the previous one, which stays valid briefly. */
+    /**
+     * SHA-256 of the validator in the current cookie. The next column is for the previous cookie, which stays valid
+     * briefly.
+     */
     validator_hash: string
     previous_hash: string | null
     rotated_at: number
@@ -152,7 +155,7 @@ export interface Tables {
     token_hash: string
     /** `{uid} {kind} {number}`. The number limits how many links of each kind a user can have. */
     place: string
-    /** A `LinkKind` of host/links/links.ts. */
+    /** A `LinkKind` (host/links/links.ts). */
     kind: string
     uid: string
     /** The solution whose page the link opens. */

@@ -61,8 +61,8 @@ function readLimit(): number {
 /**
  * Limits the number of a server's connections, including WebSockets. At the limit, the network with the most
  * connections can't open more. A new connection from another network replaces the newest connection from that network.
- * Chosen here: below the limit, networks are not limited individually, because many people may share the address of an
- * office, or of a proxy that is not listed in `TRUSTED_PROXIES`.
+ * Chosen here: below the limit, networks are not limited individually. Many people may share the address of an office,
+ * or of a proxy that is not listed in `TRUSTED_PROXIES`.
  */
 export function boundConnections(server: Server, { most, trustedProxies }: ConnectionBound): void {
   const isTrusted = proxyAddr.compile([...trustedProxies])

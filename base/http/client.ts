@@ -24,7 +24,7 @@ export function createProxyCheck(trusted: readonly string[]): (request: Incoming
   return (request) => trusted.length > 0 && isTrusted(request.socket.remoteAddress ?? '', 0)
 }
 
-/** @param trusted addresses or networks of `TRUSTED_PROXIES` */
+/** @param trusted the addresses or networks in `TRUSTED_PROXIES` */
 export function createClientReader(trusted: readonly string[]): (request: IncomingMessage) => ClientSide {
   const isTrusted = proxyAddr.compile([...trusted])
   const isFromProxy = createProxyCheck(trusted)

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 
-/** Crockford's base 32, which has no letters that are easily confused when read aloud. */
+/** Crockford's base 32, which has no letters that look like digits. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
 /**
- * An id such as `K7Q2M-9XD4A` that a person can read out to support: 50 random bits, from the cheapest secure source.
+ * Returns an id such as `K7Q2M-9XD4A`, which users can read out to support. It contains 50 random bits from
+ * `randomUUID`, the fastest secure source.
  */
 export function createCorrelationId(): string {
   const digits = randomUUID()
