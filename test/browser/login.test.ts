@@ -148,7 +148,7 @@ async function comeToNewApp(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Set up an authenticator app' }).click()
 }
 
-/** Enters a code as a person does, on the page that adds an app or on the page for the second step. */
+/** Enters a code as a user would, on the page that adds an app or on the page for the second step. */
 async function enterCode(page: Page, code: string): Promise<void> {
   await page.getByLabel('Code from your authenticator app').pressSequentially(code)
   await page.keyboard.press('Enter')

@@ -173,7 +173,8 @@ test('otlp: bodies that are still arriving count only towards their own environm
 })
 
 /**
- * Starts to send a body of the maximum size, but stops after `bytes` bytes. `begun` resolves when they have been sent.
+ * Declares a body of the maximum size, but sends only the first `bytes` bytes. `begun` resolves when they have been
+ * sent.
  */
 function slowly(by: string, bytes = 1) {
   const sent = request(`${center.url}/otlp/v1/logs`, {

@@ -86,7 +86,10 @@ async function rowsOf(file: string, table: string): Promise<Record<string, unkno
   return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Record<string, unknown>]))
 }
 
-/** Starts a host on the restored data: known passwords and cookies work, and the key decrypts the secret. */
+/**
+ * Starts a host on the restored data. Checks that known passwords and cookies work, and that the key decrypts the
+ * secret.
+ */
 async function expectWorks(home: string, properties: Record<string, string> = {}): Promise<void> {
   const settings = readSettings({ PLATFORM_HOME: home, ...properties })
   const restored = await startTestHost(properties, { home })

@@ -79,7 +79,7 @@ let solutions = 0
 /** Each test uses a different client network, because rejections are logged only once a minute per network. */
 let network: Record<string, string>
 let networks = 0
-/** How many lines about rejected frames previous tests have added to the shop's log. */
+/** The number of lines about rejected frames that previous tests added to the shop's log. */
 let before: number
 
 beforeAll(async () => {

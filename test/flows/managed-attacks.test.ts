@@ -35,7 +35,10 @@ async function restart(properties: Record<string, string> = {}, token = TOKEN): 
   satellite = await startSatellite(center, token, properties, { home })
 }
 
-/** Restarts the Satellite to skip the delay after a rejection, and checks that it still runs the same version. */
+/**
+ * Expects the Satellite to reject the statement and to run the same version as before. Restarts the Satellite to skip
+ * the delay after a rejection.
+ */
 async function expectRefused(statement: string, why: RegExp): Promise<void> {
   const before = await activeOf(satellite)
   center.says(statement)

@@ -13,7 +13,7 @@ const BETWEEN = 1000
 
 /**
  * Runs the tests and repeatedly suspends one of their processes for a moment, to simulate a busy machine. The process
- * is chosen at random: a test, host, sandbox process, browser or database server. If a test fails, it depends on
+ * is chosen at random: a test, host, sandbox process, browser or database server. A test that fails here depends on
  * timing.
  */
 export async function heldTests(rows: Rows): Promise<void> {

@@ -17,7 +17,7 @@ const MINUTES = Number(process.env.LONG_MINUTES ?? 10)
 const PER_MINUTE = 50
 /** The maximum time from the last kill until all runs have succeeded, in ms. */
 const END_TIME = 180_000
-/** How many calls a host runs at the same time. If the host is killed, each of these runs can be repeated. */
+/** How many calls a host runs at the same time. If the host is killed, each of these runs may be repeated. */
 const AT_ONCE = Math.max(1, availableParallelism() - 1)
 
 /** How long the database is down at the end, in ms. */

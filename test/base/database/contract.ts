@@ -327,7 +327,7 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
   })
 }
 
-/** Tests additional behaviour of databases that run on a server. */
+/** Tests additional behaviour of database servers. */
 export function testServer(kind: ServerKindName, place: TestPlace): void {
   const server = () => place.server as TestServer
   const read = (db = place.db) => db.selectFrom('platform').select('key').execute()

@@ -8,7 +8,7 @@ const enter = (element: string, value: unknown, form?: string) => done('onElemen
 const words = (events: readonly BrowserEvent[] | undefined) =>
   events?.map(({ type, element, value }) => `${type} ${element} ${JSON.stringify(value)}`)
 
-/** Returns the events that are repeated if the context ends while `form` is shown. */
+/** @returns the events that are repeated if the client's context is lost while `form` is shown */
 function again(work: ReturnType<typeof createUserWork>, form = 'main') {
   work.putAside(form)
   return words(work.takeUp()?.events)

@@ -13,7 +13,7 @@ import {
 const NOW = Date.UTC(2027, 0, 31)
 const DAY = 86_400_000
 
-/** Whether a remembered login may still be used. For such logins, the set-up is treated as postponed. */
+/** @returns whether a remembered login may still be used; its set-up is treated as postponed */
 function stillMeets(policy: SignInPolicy, state: SignInState, now: number): boolean {
   return nextStep(policy, { ...state, isPostponed: true }, now).step === 'done'
 }
