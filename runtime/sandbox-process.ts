@@ -139,8 +139,8 @@ export function startSandboxProcess(options: SandboxProcessOptions): SandboxProc
 const prepareFrames = new WeakMap<Trusted, Buffer>()
 
 /**
- * Returns the first frame for a process. The frame has about 200 kB and is the same for every process, so it is cached.
- * Once a process has created the snapshot, the frame contains the snapshot.
+ * Returns the first frame for a process. The frame is cached, because it is large (about 200 kB) and identical for all
+ * processes. Once a process has created the snapshot, the frame contains the snapshot.
  */
 function prepareFrame(trusted: Trusted): Buffer {
   const created = prepareFrames.get(trusted) ?? encodePrepare(trusted)
@@ -186,7 +186,7 @@ function wrap(
   keepSnapshot: (snapshot: string) => void,
 ): SandboxProcess {
   const ready = Promise.withResolvers<void>()
-  // Callers that await `ready` get the error; this prevents an unhandled rejection if there is no such caller.
+  // Prevent an unhandled rejection if nobody awaits `ready`. Callers that await it still get the error.
   ready.promise.catch(() => {})
   const notReady = setTimeout(kill, READY_TIME)
   let maxFrame = isDebugged ? MAX_DEBUG_FRAME : MAX_CALL_FRAME

@@ -105,7 +105,7 @@ export type SupervisorOptions = {
   /** See `ProcessPoolOptions`. */
   readonly bound?: MemoryBound | undefined
   /**
-   * Enables debugging, see `SandboxProcessOptions`. A version gets only one process for logins, so that debuggers can
+   * Enables debugging; see `SandboxProcessOptions`. A version gets only one process for logins, so that debuggers can
    * attach to it.
    */
   readonly debugNode?: string | undefined
@@ -124,7 +124,7 @@ function keyIn(group: ProcessGroup, key: string): string {
 }
 
 const GROUPS: readonly ProcessGroup[] = ['logins', 'requests', 'jobs']
-/** The interval in ms at which idle processes are pinged, or ended after a long idle time. */
+/** The interval in ms at which idle processes are checked. They are pinged, or ended after a long idle time. */
 const SWEEP = 5_000
 const NO_BOUND = { minimum: 0, maximum: Number.POSITIVE_INFINITY }
 

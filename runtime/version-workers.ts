@@ -80,7 +80,8 @@ export function createVersionWorkers<W extends { readonly key: string }>(
 }
 
 /**
- * Records that a process was killed. If the version is paused as a result, logs the pause for the calls that caused it.
+ * Records that a process was killed. If the version is paused as a result, logs the pause once for each call that
+ * caused it.
  */
 export function noteKill(
   quarantine: Quarantine,

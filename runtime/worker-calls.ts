@@ -124,10 +124,10 @@ export function createWorkerCalls(
 }
 
 /**
- * Whether the only running call is held responsible for the end of its process. A retried call always is, because two
- * processes have now ended during this call. Any other call is not responsible if something other than the host killed
- * the process. An unannounced call may not have begun, so it is responsible only if it made a request that can change
- * data.
+ * Whether the only running call is held responsible for the end of its process. A retried call is always responsible,
+ * because two processes have now ended during this call. Any other call is not responsible if something other than the
+ * host killed the process. An unannounced call may not have begun, so it is responsible only if it made a request that
+ * can change data.
  */
 function isCulprit({ pending, announced }: Run, byOthers: boolean): boolean {
   return pending.replayed || (!byOthers && (announced || pending.changedSomething))

@@ -45,8 +45,8 @@ export interface Worker {
   readonly endForRoom: () => void
   readonly isEndedForRoom: () => boolean
   /**
-   * If the process was killed because scripts hung or used too much memory while no call was running: the last call
-   * before that. Otherwise null.
+   * The last call before the process was killed, if scripts hung or used too much memory while no call was running.
+   * Otherwise null.
    */
   readonly hungAfter: () => PendingCall | null
   readonly kill: () => void

@@ -46,7 +46,7 @@ export function createClientLoader(options: ClientLoaderOptions) {
   const { watched, isLost } = options.calls
   /** The compiled scripts; null until they have been compiled. */
   let compiled: Compiled | null = null
-  /** The file whose top-level code ran last, in case a probe crashes the isolate. */
+  /** The file whose top-level code ran last. It is reported if a probe crashes the isolate. */
   let loading = ''
   let reportLoading: Loading | null = null
 

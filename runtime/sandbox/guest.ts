@@ -1,8 +1,8 @@
 // Runs once, while the snapshot of the trusted part is created. It captures the built-ins and builds the bindings. Each
-// context starts as a copy of the snapshot and gets its solution's data. After that, the sandbox process can call only
-// one function, which accepts and returns text. Nothing here looks up prototypes or globals later, so scripts can't
-// interfere by changing them. In the hardened realm, the built-ins are captured once, and the bindings are built for
-// each call.
+// context starts as a copy of the snapshot and receives its solution's data. After that, the sandbox process can call
+// only one function in the context, which accepts and returns text. Nothing here looks up prototypes or globals later,
+// so scripts can't interfere by changing them. In the hardened realm, the built-ins are captured once, and the bindings
+// are built for each call.
 import { createApi } from './api.guest.ts'
 import { create, deleteProperty, freeze, ownKeys, parse, SafeRangeError, setPrototypeOf } from './builtins.guest.ts'
 import { readCall } from './call-data.guest.ts'

@@ -64,9 +64,9 @@ export async function compileBeside(isolate: ivm.Isolate, { file, source, scope 
 }
 
 /**
- * Wraps a form's script in a function, so that its declarations are not global. Running the compiled script returns
- * that function. Its argument is a function that binds other functions to the form, and its result contains the
- * functions in `functions`. Positions are the same as in the file.
+ * Compiles a form's script as a function, so that its declarations are not global. Running the compiled script returns
+ * this function. Call it with a function that binds other functions to the form. It returns the script's functions that
+ * are listed in `functions`. Error positions are the same as in the file.
  * @throws the syntax error, a LoadFault
  */
 export async function compileForm(isolate: ivm.Isolate, { file, source, functions, bound }: SandboxFormScript) {
@@ -134,9 +134,9 @@ function viewOf(names: readonly string[]): string {
 /**
  * Compiles a script as a function for the hardened realm: (globals, lexicals, declare) => run. The script finds the
  * names of other scripts in `globals` and `lexicals`. Names that never change are constants, which are faster. Scripts
- * are always strict, so that an assignment to a frozen object is an error. Positions are the same as in the file.
- * @param constants names that all calls have, and that scripts cannot change
- * @param secret part of the names of our own variables around the script, so that scripts can't guess these names
+ * are always strict, so that an assignment to a frozen object is an error. Error positions are the same as in the file.
+ * @param constants names that exist in all calls, and that scripts cannot change
+ * @param secret a part of the names of our own variables around the script, so that scripts can't guess these names
  */
 export function compileInRealm(
   isolate: ivm.Isolate,

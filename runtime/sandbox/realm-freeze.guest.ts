@@ -235,7 +235,7 @@ function replaceConstructor(name: string, prototype: object, parent: object): ob
 }
 
 function compilerOf(name: string): object {
-  // Use a declaration, because classes may extend these functions.
+  // Use a function declaration, because classes may extend these functions.
   function refuse(): never {
     throw new SafeEvalError(`the hardened realm has no ${name}: it cannot compile text. Write a function instead.`)
   }

@@ -6,7 +6,7 @@ const FUNCTIONS =
 const BINDINGS =
   'security i18n application eventsManager plugins console EventType EVENTS_AGGREGATION_TYPE LOGGINGLEVEL globals scopes'
 
-/** Objects that scripts cannot change: built-in ones and bindings. */
+/** Objects that scripts cannot change: built-in objects and bindings. */
 export const FROZEN_GLOBALS: ReadonlySet<string> = new Set([
   ...FROZEN.split(' '),
   ...FUNCTIONS.split(' '),

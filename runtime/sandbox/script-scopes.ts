@@ -13,8 +13,8 @@ const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]{0,99}$/
 
 /**
  * Finds the names in each script that are available in `globals` or `scopes.<file>`, and reports names that are
- * declared twice. Two scopes in the same folder may declare the same name, as long as no other script uses it without
- * its scope.
+ * declared twice. Two scopes in the same folder may declare the same name, as long as no other script uses the name
+ * without its scope.
  * @param scripts scripts without types, in order
  * @param formScripts the forms' scripts, also without types and in order
  */

@@ -4,16 +4,16 @@ import { type Isolate, type Script, TRUSTED } from './isolate.ts'
 import type { IsolateCalls } from './isolate-calls.ts'
 
 /**
- * Limits for removing the microtasks that an interrupted step leaves. If they were not removed, they would run during
- * the next client's step. The sweeper runs them immediately, for at most `SWEEP_TIME` ms. If V8 interrupts them, it
- * empties the queue. After `SWEEPS` tries without an empty queue, the isolate is given up.
+ * An interrupted step can leave microtasks, which would run during the next client's step. The sweeper therefore runs
+ * them immediately, for at most `SWEEP_TIME` ms. If they take longer, V8 interrupts them and empties the queue. If
+ * `SWEEPS` tries fail, all clients of the isolate are lost.
  */
 const SWEEP_TIME = 50
 const SWEEPS = 3
 
 export type Sweeper = ReturnType<typeof createSweeper>
 
-/** Runs the microtasks that an interrupted step leaves, as part of the call that left them. */
+/** Runs the microtasks that an interrupted step leaves, on behalf of the call that left them. */
 export function createSweeper(isolate: Isolate, { watched, end, lose, loseMemory, isLost }: IsolateCalls) {
   /**
    * An empty script. It is compiled in advance, because compiling it later would run the remaining microtasks without a

@@ -15,7 +15,7 @@ export type TopLevelName = { readonly name: string; readonly line: number; reado
 export type DeclaredName = TopLevelName & { readonly isLexical: boolean }
 
 /**
- * Finds the names that a script declares at its top level. They are checked so that two files in one folder can't
+ * Finds the names that a script declares at its top level. The host checks them, so that two files in one folder can't
  * silently replace each other's functions. `var` inside blocks is included, since it is hoisted to the top level.
  * @returns an empty list for a script that acorn can't parse; V8 decides whether it is valid
  */

@@ -1,6 +1,6 @@
 import { findPlaceholders } from './placeholders.ts'
 
-/** The text of one string literal, or of one section of a template literal between its `${}`; without quotes. */
+/** The text of a string literal, or of a section of a template literal between its `${}`. Quotes are not included. */
 export type StringText = { readonly start: number; readonly end: number; readonly kind: 'string' | 'template' }
 
 /** Determines how to read a `/` after the last token. `unsure`: only a full parser could decide. */

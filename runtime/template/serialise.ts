@@ -63,8 +63,8 @@ type OpenElement = { readonly element: Tree.Element | null; readonly nodes: read
 
 /**
  * Walks a document without recursion, so that deep documents don't exhaust the stack. Two elements are exceptions to
- * the order of the tree. `plaintext` has no end tag, so nothing follows it. A form directly inside a table is empty in
- * the tree but owns the fields that follow it, so its end tag comes after the table.
+ * the order of the tree. `plaintext` has no end tag, so nothing follows it. A form directly inside a table has no
+ * children in the tree, but the fields that follow it belong to it. Its end tag is therefore written after the table.
  */
 export function walkDocument(document: Tree.Document, writer: DocumentWriter): void {
   const open: OpenElement[] = [{ element: null, nodes: document.childNodes, index: 0 }]

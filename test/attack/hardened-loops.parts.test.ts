@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { check, checkOwn, useLabs } from './attack-labs.ts'
 import { isEveryAttackRun, readAttacks } from './attacks.ts'
 
-// The attack scripts that never end, in the hardened realm.
+// Runs the never-ending attack scripts in the hardened realm.
 
 useLabs('hardened')
 

@@ -2,7 +2,7 @@ import { test } from 'vitest'
 import { checkOwn, useLabs } from './attack-labs.ts'
 import { readAttacks } from './attacks.ts'
 
-// The project's own attack scripts, except those in own-loops.parts.test.ts. Their first lines declare all their
+// Runs the project's own attack scripts, except those in own-loops.parts.test.ts. Their first lines declare all their
 // permitted effects.
 
 useLabs()

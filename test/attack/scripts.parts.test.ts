@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { check, useLabs } from './attack-labs.ts'
 import { readAttacks } from './attacks.ts'
 
-// Attack scripts by an independent author.
+// Runs attack scripts by an independent author.
 
 useLabs()
 

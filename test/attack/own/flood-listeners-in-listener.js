@@ -1,6 +1,6 @@
 // expect: contained
 // shared: yes
-// why: listeners are counted across both types and inside listeners, and a removed one is counted once
+// why: the limit counts listeners of all types, also those added by listeners; removing one twice has no further effect
 function onSolutionOpen(arg, queryParams) {
   var made = 0, off = [];
   function add() { for (var i = 0; i < 700; i++) try { off.push(eventsManager.addEventListener(i % 2 ? 'probe_event' : 'probe_event_2', add2, 'ctx' + i)); made++; } catch (e) {} return true; }
