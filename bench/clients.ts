@@ -20,7 +20,9 @@ const DUE_EVERY = 20
 const AT_ONCE = 8
 const NAME = 'crowd'
 
-/** A typical form: twenty elements, one handler that changes two of them, and one that takes two seconds. */
+/**
+ * A typical form. It has twenty elements, a handler that changes two of them, and a handler that runs for two seconds.
+ */
 const FORM = {
   title: 'Crowd',
   layout: [
@@ -56,8 +58,8 @@ function slow() {
 `
 
 /**
- * Measures open clients of one solution, each with a signed-in user and a real WebSocket, on a host in a separate
- * process. A click's time is measured from when it was due until the host reports it as handled.
+ * Measures open clients of one solution on a host in a separate process. Each client has a signed-in user and a real
+ * WebSocket. A click's time is measured from when it was due until the host reports it as handled.
  */
 export async function measureClients(): Promise<Row[]> {
   const crowded = await startCrowd()

@@ -82,7 +82,7 @@ async function signIn(host: RealHost, bytes: Buffer): Promise<void> {
   if (!answer.startsWith('HTTP/1.1 303 ')) throw new Error(`a sign-in failed: ${answer.slice(0, 300)}`)
 }
 
-/** Runs `work` for each item, several at a time. @returns the duration for each item, in ms */
+/** Runs `work` for each item, with several runs at a time. @returns the duration for each item, in ms */
 async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<number[]> {
   const left = items.values()
   const times: number[] = []

@@ -1,4 +1,4 @@
-// A collector that accepts everything and stores nothing, for the row `telemetry`.
+// A telemetry collector that accepts everything and stores nothing, for measuring the row `telemetry`.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

@@ -3,8 +3,8 @@ import type { Row } from './report.ts'
 import { figure, median } from './rounds.ts'
 
 /**
- * A hundred listeners, each a separate function as in real solutions. If all were the same function, V8 would inline it
- * into the plain loop, and the baseline would no longer dispatch events.
+ * A hundred listeners, each a separate function as in real solutions. If they shared one function, V8 would inline it
+ * into the plain loop. The baseline would then not dispatch events at all.
  */
 const LISTENERS = Array.from({ length: 100 }, (_, n) => `(event, a) => a > ${-n}`)
 

@@ -21,8 +21,8 @@ type Contestant = { readonly pid: number; readonly port: number; readonly bytes:
 
 /**
  * Measures the CPU time of two requests that run no script: the login page and `GET session`. Each is compared with a
- * bare Koa app, which renders the same page with Eta or looks up a session in a Map. The host also reads and checks the
- * request, looks up the solution and the session, and sets its security headers.
+ * bare Koa app. The app renders the same page with Eta, or looks up a session in a Map. The host also reads and checks
+ * the request, looks up the solution and the session, and sets its security headers.
  */
 export async function measureFloors(): Promise<Row[]> {
   const host = await startRealHost({}, (home) => addUsers(home, 1))

@@ -1,4 +1,4 @@
-// Preloaded into a host: SIGUSR2 prints the longest event loop delay since the previous signal.
+// Preloaded into a host. On SIGUSR2, it prints the longest event loop delay since the previous signal.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
 const delays = monitorEventLoopDelay({ resolution: 1 })

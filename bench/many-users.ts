@@ -17,8 +17,8 @@ type Contestant = {
 }
 
 /**
- * Compares form logins on two hosts, one with many users in the table and one with few. Each login is for a different
- * user, in random order.
+ * Compares form logins on two hosts, one with many users in its users table, and one with few. Each login is for a
+ * different user, in random order.
  */
 export async function measureManyUsers(): Promise<Row[]> {
   const hosts: RealHost[] = []

@@ -95,8 +95,8 @@ async function login({ url, headers, body }: Form, due: number): Promise<Login> 
 }
 
 /**
- * Starts one caller per kind of malicious solution. It calls again immediately after each response, and changes to the
- * next solution of its kind when one is paused.
+ * Starts one caller per kind of malicious solution. A caller sends the next call immediately after each response. When
+ * its solution is paused, it switches to the next one of the same kind.
  */
 function startHostility(host: RealHost, numbers: Numbers, ends: Ends) {
   let over = false

@@ -60,7 +60,6 @@ export async function readRaw(ctx: Context, limit: number): Promise<Buffer> {
   }
 }
 
-/** Parses the body with `@koa/bodyparser`. */
 async function parseJson(ctx: Context, limit: number): Promise<Context['request']> {
   needType(ctx, ['application/json'])
   needPlain(ctx, limit)

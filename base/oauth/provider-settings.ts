@@ -47,7 +47,7 @@ const ADDRESSES: readonly SettingName[] = [
   'jwks_uri',
   'userInfoEndpoint',
 ]
-/** Optional settings: sign-ins work without them. */
+/** Settings that can be left empty: sign-ins work without them. */
 const OPTIONAL: readonly SettingName[] = ['userInfoEndpoint', 'refreshTokenEndpoint', 'revokeTokenEndpoint']
 const OWN: readonly SettingName[] = ['tenant', 'domain', 'teamId', 'keyId']
 

@@ -19,7 +19,7 @@ export type Places = {
 export type ResponseType = 'code' | 'id_token'
 export type ResponseMode = 'query' | 'form_post' | 'fragment'
 
-/** A provider's defaults, which settings override. */
+/** A provider's defaults, which a solution's settings override. */
 export type ProviderRow = {
   /** The provider's display name. If null, its host name is shown. */
   readonly title: string | null

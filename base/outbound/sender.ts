@@ -6,13 +6,13 @@ import { type PostOptions, type PostResult, post } from './post.ts'
 /** The state of the exporter for one signal, for the health report. */
 export type SenderState = {
   readonly signal: Signal
-  /** `barred`: the collector rejects the URL or token. */
+  /** `barred`: the collector rejects the requests because of their URL or token. */
   readonly state: 'ok' | 'away' | 'barred'
   /** The property that the operator must correct if `state` is `barred`; else null. */
   readonly correct: string | null
-  /** In bytes, on disk. */
+  /** The queue's size on disk, in bytes. */
   readonly waiting: number
-  /** Items dropped since the process started. */
+  /** Number of items dropped since the process started. */
   readonly dropped: number
   /** When an item was last dropped, in epoch ms; null if none has been dropped. */
   readonly droppedAt: number | null
@@ -39,7 +39,7 @@ export type SenderParts = PostOptions & {
 
 /**
  * The first and the longest delay after failures, in ms. The actual delay is a random value between half and all of it,
- * so that hosts spread their retries.
+ * so that several hosts don't retry at the same moment.
  */
 const FIRST_WAIT = 1000
 const LONGEST_WAIT = 60_000

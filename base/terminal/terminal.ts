@@ -14,7 +14,6 @@ export interface Terminal {
   styledError(style: Style, text: string): string
   /** Whether the command can prompt the user and show its progress. */
   readonly isInteractive: boolean
-  /** The user's environment variables. */
   readonly environment: Environment
 }
 

@@ -4,7 +4,7 @@ import { counted } from '../program/counted.ts'
 
 /** Information for the operator about the certificate in use. */
 export type CertificateState = {
-  /** The names that the certificate is valid for, as it lists them: `DNS:apps.example.org`. */
+  /** The names that the certificate is valid for, as written in it: `DNS:apps.example.org`. */
   readonly names: string
   /** Epoch ms. */
   readonly validFrom: number

@@ -129,7 +129,7 @@ export function createSessionWatch(
     })
   }
 
-  /** Stops counting the session. */
+  /** Removes a session from the counts. */
   function forget(session: ServerHttp2Session): void {
     const network = sessions.get(session)?.network ?? null
     sessions.delete(session)

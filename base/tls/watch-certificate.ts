@@ -8,7 +8,7 @@ import { type CertificateState, namesNotCovered, sayProblem, stateOfCertificate 
 /** The certificate of a running host. It is reloaded when its file changes. */
 export interface HostCertificate {
   readonly current: () => Certificate
-  /** For the health report. `refused` is the reason why the newest file is not in use. */
+  /** The certificate's state for the health report. `refused` is the reason why the newest file is not in use. */
   readonly state: () => CertificateState & { readonly refused: string | null }
   /** Called with each new certificate. */
   onChange(take: (certificate: Certificate) => void): void

@@ -54,7 +54,7 @@ export type ServiceFrame = {
   readonly part: string | null
   /** The navigation; empty if the page has none. */
   readonly groups: readonly NavigationGroup[]
-  /** The URL of the start page. */
+  /** The start page's URL. */
   readonly home: string
   /** The signed-in user, if the page shows them. */
   readonly person?: string | null
@@ -67,7 +67,6 @@ export type ServiceFrame = {
   readonly organisation?: { readonly name: string; readonly title: string } | null
 }
 
-/** Optional data for the layout. */
 type More = { readonly service?: ServiceFrame; readonly goesOnTo?: string }
 
 /**

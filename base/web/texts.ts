@@ -10,12 +10,12 @@ export const PLATFORM_LOCALES = ['en', 'nl', 'de', 'fr', 'es'] as const satisfie
 /** Texts by language and key, for rendering pages. */
 export type TextTables = {
   /**
-   * A text in the language of `locale`: 'nl-BE' (or 'nl_BE') uses 'nl'; an unsupported language uses 'en'. An unknown
-   * key becomes `!key!`, as in a solution's i18n table. Values are not escaped: the caller that writes the text into a
-   * page escapes it.
+   * Returns a text in the language of `locale`: 'nl-BE' (or 'nl_BE') uses 'nl'; an unsupported language uses 'en'. An
+   * unknown key becomes `!key!`, as in a solution's i18n table. Values are not escaped: the caller that writes the text
+   * into a page escapes it.
    */
   readonly text: (locale: string, key: string, values?: readonly (string | number)[]) => string
-  /** The language of the texts for `locale`, for a page's `lang` attribute. */
+  /** Returns the language of the texts for `locale`, for a page's `lang` attribute. */
   readonly language: (locale: string) => string
   readonly has: (language: string, key: string) => boolean
   readonly all: Texts

@@ -21,7 +21,7 @@ export function timeFormat(locale: string, precision: 'minute' | 'second' = 'min
 }
 
 /**
- * The format of the labels below a chart: `17:43`, or `22 Nov` if the chart shows days.
+ * The time format of the labels below a chart: `17:43`, or `22 Nov` if the chart shows days.
  * @param span the chart's time range, in ms
  */
 export function axisTimeFormat(locale: string, span: number): Intl.DateTimeFormat {

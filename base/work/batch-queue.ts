@@ -12,7 +12,7 @@ export type Format = 'pb' | 'json'
 export interface BatchQueue {
   /** Loads the batches left by an earlier process. */
   open(): Promise<void>
-  /** Never rejects: batches that can't be written are dropped and reported. */
+  /** Adds a batch. It never rejects: batches that can't be written are dropped and reported. */
   put(body: Uint8Array, count: number, format: Format): Promise<void>
   oldest(): Batch | null
   /** @returns null if the file is missing or unreadable; the batch is then removed from the queue */

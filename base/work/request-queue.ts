@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
  * response nor its timing reveals which accounts exist.
  */
 export interface RequestQueue<Request> {
-  /** Adds a request. If the queue is full, the request is dropped; the user can send it again. */
+  /** Adds a request. If the queue is full, the request is dropped, and the user can send it again. */
   take(request: Request): void
   /** Resolves when all queued requests have been processed. */
   settle(): Promise<void>
@@ -29,7 +29,7 @@ export function createRequestQueue<Request>(
         return
       }
       waiting++
-      // Wait until the response is sent, because the embedded database blocks this thread.
+      // Wait until the response has been sent, because database queries block this thread with the embedded database.
       running = running
         .then(() => setImmediate())
         .then(() => work(request))

@@ -14,7 +14,7 @@ export interface RunLeases {
   add(transaction: CenterDatabase, run: string): Promise<void>
   /** Releases the lease and the slot of a run that has ended. */
   remove(transaction: CenterDatabase, run: string): Promise<void>
-  /** Removes an expired lease. @returns false if the lease is still valid */
+  /** Removes a run's lease if it has expired. @returns false if the lease is still valid */
   removeEnded(transaction: CenterDatabase, run: string): Promise<boolean>
   /**
    * Expires all leases, including those left by an earlier process. Call this only if no other process uses the
@@ -35,7 +35,7 @@ export interface RunLeases {
   takePlace(run: string): Promise<boolean>
 }
 
-/** Duration of a lease in ms. The machines' clocks must not differ by more than this. */
+/** Duration of a lease in ms. The clocks of the control centers' machines must not differ by more than this. */
 export const LEASE = 60_000
 /**
  * Maximum number of runs in progress at the same time, over all machines. Builders need a lot of resources, so other

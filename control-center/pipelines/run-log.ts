@@ -7,7 +7,7 @@ import type { RunLine, RunStep } from './run-states.ts'
  */
 export interface RunLog {
   say(step: RunStep, text: string): void
-  /** Sends all lines after number `after`, then each new line, until the returned function is called. */
+  /** Sends all lines after number `after`, and then each new line. The returned function stops this. */
   follow(after: number, onLine: (line: RunLine) => void): () => void
   /** Resolves when all lines are in the database. */
   flush(): Promise<void>

@@ -168,7 +168,7 @@ export function createRunRows(db: CenterDatabase, leases: RunLeases, now: () => 
       for (const { id, steps, run } of lost) {
         const left = readSteps(steps).map((step): Step => (isOpen(step.state) ? { ...step, state: 'skipped' } : step))
         await db.transaction().execute(async (transaction) => {
-          // The process that performs the run may have renewed the lease by now.
+          // Meanwhile, the process that performs the run may have renewed the lease.
           if (run !== null && !(await leases.removeEnded(transaction, id))) return
           await leases.remove(transaction, id)
           await change(transaction, id, { state: 'interrupted', steps: JSON.stringify(left), ended_at: now() })

@@ -15,7 +15,7 @@ export interface RunsElsewhere {
   cancel(run: Run): Promise<void>
   /** Follows a run in the database. @returns a function that stops following, without calling `onEnd` */
   follow(run: string, after: number, follower: Follower): Promise<() => void>
-  /** Stops all followers. Followers that are added later stop immediately. */
+  /** Stops all followers. Followers that are added afterwards stop immediately. */
   stop(): void
 }
 

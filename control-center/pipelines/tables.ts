@@ -35,8 +35,8 @@ type PipelineTables = {
    */
   run_leases: { run: string; node: string; until: number; cancelled: number }
   /**
-   * One row per slot. The slots limit how many runs all control centers together perform at the same time. A slot
-   * belongs to `run` until `until`.
+   * One row per slot. Slots limit the number of concurrent runs over all control centers. A slot belongs to the run
+   * `run` until `until`.
    */
   run_places: { place: number; run: string | null; until: number }
   /** `number` is the line's position in the run's log; `step` is the step's name. */

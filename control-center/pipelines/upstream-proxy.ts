@@ -71,8 +71,8 @@ function connectThrough(url: URL, place: string, time: number): Promise<Socket> 
 }
 
 /**
- * Whether a `NO_PROXY` entry matches a host. An entry is `*`, a name (which includes its subdomains), `.name`, an
- * address or a network, each with an optional port.
+ * Whether a `NO_PROXY` entry matches a host. An entry can be `*`, a name (which includes its subdomains), `.name`, an
+ * address or a network. Each can have a port.
  */
 function isNamed(entry: string, host: string, port: number): boolean {
   if (entry === '' || entry === '*') return entry === '*'

@@ -14,8 +14,8 @@ export type RegistryTables = {
     namespace: string
     key_end: string
     /**
-     * This column and the next one are encrypted with the platform key. For registries other than Amazon ECR, they
-     * contain the username and the password.
+     * Both keys are encrypted with the platform key. For registries other than Amazon ECR, these two columns contain
+     * the username and the password.
      */
     access_key_id: string
     secret_access_key: string

@@ -14,7 +14,7 @@ export type Fault = {
   readonly column?: number
   readonly message: string
   readonly code?: string
-  /** The source line with the error. */
+  /** The source line that contains the error. */
   readonly source?: string | null
   /** How to fix the error. */
   readonly advice?: string | null
