@@ -2,7 +2,10 @@ import { defineConfig } from 'vitest/config'
 import { PATIENCE } from './test/support/patience.ts'
 import { SlowFilesFirst } from './test/support/slow-files-first.ts'
 
-/** Tests of the main job: upload, sign-in, forms, admin API. They need only Node.js and belong to `npm test`. */
+/**
+ * Tests of the main features: upload, sign-in, forms and admin API. They need only Node.js, and `npm test` includes
+ * them.
+ */
 export const SMOKE = [
   'admin-api',
   'default-users',
@@ -12,16 +15,16 @@ export const SMOKE = [
   'upload-by-manifest',
 ].map((name) => `test/flows/${name}.test.ts`)
 /**
- * These files replace modules of Node.js (`vi.mock`), so they run in a separate worker. The other files of a project
- * share one.
+ * Test files that replace Node.js modules (`vi.mock`). They run in a separate worker, because the other files in a
+ * project share one.
  */
 const APART = ['test/attack/escaped.parts.test.ts']
 const PARTS = ['test/**/*.parts.test.ts']
 const FLOWS = ['test/flows/**/*.test.ts', 'test/**/*.flow.test.ts']
 const BROWSER = ['test/browser/**/*.test.ts']
 
-// Tests run in processes, because isolated-vm and node:sqlite are native. There are three for two cores, because one of
-// them usually waits for other processes.
+// Tests run in processes, because isolated-vm and node:sqlite are native modules. Three processes run on two cores,
+// because one usually waits for other processes.
 export default defineConfig({
   test: {
     globalSetup: 'test/support/run-folder.ts',

@@ -10,17 +10,17 @@ import { ask, createVisitor } from './http.ts'
 import { bundleOf, moduleFile } from './zip.ts'
 
 const PAGE = '/solution/crm/index.html'
-/** The number of browsers that sign in repeatedly. */
+/** The number of browsers that sign in at the same time. */
 const BROWSERS = 8
-/** The maximum time before the host is killed, in ms. */
+/** The longest time that users sign in before the host is killed, in ms. */
 const LONGEST = 600
 const PASSWORD = 'secret-of-admin'
 const SCRIPT = 'function onSolutionOpen(arg, { username }) { security.login(username, username, ["Users"]) }'
 
 /**
  * Repeatedly kills a host with SIGKILL while users sign in, and restarts it with the same folder.
- * @returns the number of sign-ins that the host had acknowledged before it was killed
- * @throws AssertionError if one of their sessions is missing, or the database is damaged
+ * @returns the number of sign-ins that the host confirmed
+ * @throws AssertionError if the session of a confirmed sign-in is missing, or the database is damaged
  */
 export async function killSignIns(rounds: number): Promise<number> {
   const home = mkdtempSync(join(tmpdir(), 'solhost-kill-sign-ins-'))
@@ -55,7 +55,7 @@ async function upload(url: string): Promise<void> {
   assert.equal(status, 201)
 }
 
-/** Signs in repeatedly until the host is killed. Adds the cookie of each session that the host acknowledged. */
+/** Signs in repeatedly until the host is killed. Adds the session cookie of each successful sign-in to `cookies`. */
 async function signInUntilGone(url: string, username: string, cookies: string[]): Promise<void> {
   try {
     for (;;) {
@@ -66,7 +66,7 @@ async function signInUntilGone(url: string, username: string, cookies: string[])
       if (status === 303 && cookie !== undefined) cookies.push(cookie)
     }
   } catch {
-    // Ignore errors, because the host was killed.
+    // Ignore the error: the host was killed.
   }
 }
 

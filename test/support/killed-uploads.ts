@@ -11,11 +11,12 @@ import { bundleOf } from './zip.ts'
 
 type Versions = { readonly active: string; readonly versions: readonly { sha256: string; version: string }[] }
 
-/** The maximum time before the host is killed during an upload, in ms. */
+/** The longest time between the start of an upload and the kill, in ms. */
 const LONGEST = 260
 
 /**
- * Repeatedly kills a host with SIGKILL at a random point during an upload, and restarts it with the same folder.
+ * Repeatedly kills a host with SIGKILL during an upload, a little later each time, and restarts it with the same
+ * folder.
  * @returns the number of interrupted uploads
  * @throws AssertionError if the database does not open, or the active version is neither the old nor the new one
  */
@@ -29,7 +30,7 @@ export async function killUploads(rounds: number): Promise<number> {
     if (round > 0) active = await checkVersions(url, active, sent)
     sent = `1.0.${round}`
     const upload = uploadTo(url, sent)
-    // The first upload is not interrupted, so that there is an old version.
+    // Let the first upload finish, so later ones have a previous version.
     if (round === 0) await upload
     else await wait(((round - 1) / (rounds - 1)) * LONGEST)
     child.kill('SIGKILL')
@@ -46,7 +47,10 @@ export async function killUploads(rounds: number): Promise<number> {
 const PASSWORD = 'secret-of-admin'
 const HEADERS = { authorization: `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}` }
 
-/** The last upload must either be active, or not exist at all, with the previous version active. */
+/**
+ * Checks that the last upload is either active or doesn't exist. In the second case, the previous version must be
+ * active.
+ */
 async function checkVersions(url: string, before: string, sent: string): Promise<string> {
   const answer = await ask(`${url}/admin/api/solutions/crm`, { headers: HEADERS })
   const { active, versions } = answer.json() as Versions

@@ -4,21 +4,21 @@ import { TLSSocket } from 'node:tls'
 /** An entry in the simulated directory. Attribute names are case-insensitive. */
 export type PlayedEntry = {
   readonly dn: string
-  /** Without a password, nobody can sign in as the entry. */
+  /** The password for signing in as this entry. If it is absent, signing in fails. */
   readonly password?: string
   readonly attributes: Readonly<Record<string, readonly (string | Buffer)[]>>
 }
 
-/** Deviations from a well-behaved server. All can be changed while it runs. */
+/** How the server behaves. Tests can change these properties while it is running. */
 export type Play = {
   entries: PlayedEntry[]
-  /** Milliseconds before each response. */
+  /** The delay before each response, in ms. */
   delay: number
   /** If true, the server doesn't respond at all. */
   isSilent: boolean
-  /** Each search also returns these referrals to other servers. */
+  /** Referrals to other servers that every search result contains. */
   references: string[]
-  /** Data sent in plain text after the response to StartTLS, as a man-in-the-middle could do. */
+  /** Data to send unencrypted right after the response to StartTLS, as a man-in-the-middle could. */
   injected: Buffer
   /** If set, the response to each bind and search is a referral to this server. */
   referral: string | null
@@ -27,7 +27,9 @@ export type Play = {
 export type LdapServer = {
   readonly port: number
   readonly play: Play
-  /** The received requests, in order. A bind is recorded without its password, unless that is empty. */
+  /**
+   * The received requests, in order. A bind is listed without its password, but it is noted if the password was empty.
+   */
   readonly asked: readonly string[]
   /** The number of open connections. */
   readonly connections: () => number
@@ -58,8 +60,8 @@ const [SUCCESS, REFERRAL, NO_SUCH_OBJECT, INVALID_CREDENTIALS, PROTOCOL_ERROR] =
 const START_TLS = '1.3.6.1.4.1.1466.20037'
 
 /**
- * Simulates an LDAP server (RFC 4511) that behaves like Active Directory, or misbehaves, for tests that are impossible
- * with a real OpenLDAP server.
+ * Starts a simulated LDAP server (RFC 4511). It can behave like Active Directory, or misbehave in ways that a real
+ * OpenLDAP server can't.
  * @param secure `ldaps`: encrypted from the first byte; `start-tls`: encrypted after StartTLS; null: unencrypted
  */
 export async function startLdapServer(
@@ -162,7 +164,10 @@ export async function startLdapServer(
     return false
   }
 
-  /** Active Directory's matching rules: bitwise AND, and nested groups. */
+  /**
+   * Whether the entry matches one of Active Directory's own matching rules: bitwise AND, or membership in nested
+   * groups.
+   */
   function matchesRule(entry: PlayedEntry, value: Buffer): boolean {
     const part = (wanted: number) => children(value).find(({ tag }) => tag === wanted)?.value ?? Buffer.alloc(0)
     const [rule, attribute, wanted] = [part(0x81).toString(), part(0x82), part(0x83).toString()]
@@ -177,7 +182,7 @@ export async function startLdapServer(
   }
 
   function drop(): void {
-    // An encrypted connection must be destroyed before the plain one that it uses.
+    // Destroy an encrypted connection before the TCP connection under it.
     for (const socket of [...sockets].reverse()) socket.destroy()
   }
 
@@ -230,7 +235,7 @@ function result(tag: number, code: number, referral?: string): Buffer {
   return node(tag, node(0x0a, Buffer.from([code])), text(''), text(''), ...more)
 }
 
-/** The filter in the notation of RFC 4515, with escaped values. */
+/** Converts a search filter to its text form (RFC 4515), with escaped values. */
 function textOf({ tag, value }: Node): string {
   const all = () => children(value).map(textOf).join('')
   if (tag === 0xa0) return `(&${all()})`
@@ -248,7 +253,7 @@ function escaped(value: Buffer): string {
     .replace(/[^ -~]|[*()\\]/g, (one) => `\\${one.charCodeAt(0).toString(16).padStart(2, '0')}`)
 }
 
-// BER (X.690): definite lengths only, as RFC 4511 requires.
+// BER encoding (X.690). All lengths are definite, as RFC 4511 requires.
 
 function text(value: string | Buffer): Buffer {
   return node(0x04, Buffer.from(value))

@@ -1,6 +1,6 @@
 /**
- * Returns the minimum of up to five measurements. Stops after one below `enough`. Other work on the machine makes a
- * measured time longer, never shorter, so one measurement below the limit is proof enough.
+ * Returns the smallest of up to five measurements. Stops early when a value is below `enough`. Other work on the
+ * machine can only make a measured time longer, so one value below the limit is enough.
  */
 export async function leastOf(measure: () => Promise<number>, enough: number): Promise<number> {
   let least = Number.POSITIVE_INFINITY

@@ -5,14 +5,14 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 export type ArrivedMail = {
   readonly from: string
   readonly to: readonly string[]
-  /** The email as received, with headers. */
+  /** The whole email as it was received, including the headers. */
   readonly raw: string
   readonly subject: string
   /** The decoded text. */
   readonly text: string
 }
 
-/** A real mail server on loopback that stores the emails it receives. */
+/** An SMTP server on loopback. It stores the emails that it receives. */
 export type TestMailServer = {
   /** The URL to use as `SMTP_URL`. */
   readonly url: string
@@ -74,7 +74,7 @@ function unquoted(content: string): string {
   return Buffer.from(bytes, 'latin1').toString('utf8')
 }
 
-/** The URL of the link in the last email. */
+/** Returns the URL in the last email's text. */
 export function linkOf({ mails }: TestMailServer): string {
   const link = /https?:\/\/\S+/.exec(mails.at(-1)?.text ?? '')?.[0]
   if (link === undefined) throw new Error('there is no mail with a link')

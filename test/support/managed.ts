@@ -16,18 +16,18 @@ export function startSatellite(
   )
 }
 
-/** Telemetry is disabled, since these tests are not about it. */
+/** Sends telemetry to a port that nothing listens on. The tests with these hosts don't need it. */
 const NO_TELEMETRY = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }
 
 export type TestVersion = { readonly sha256: string; readonly bundle: Buffer; readonly version: string }
 
-/** A bundle of the solution `crm` that needs no sign-in. */
+/** Creates a bundle for this version of the solution `crm`. The solution needs no sign-in. */
 export async function versionOf(version: string, files: Files = {}): Promise<TestVersion> {
   const bundle = await bundleOf({ version, authenticator: 'NONE' }, files)
   return { bundle, version, sha256: createHash('sha256').update(bundle).digest('hex') }
 }
 
-/** Uploads the version as a package of `acme`. */
+/** Uploads the version to the packages of the organisation `acme`. */
 export async function addPackage(center: TestCenter, version: TestVersion): Promise<void> {
   const owner = await center.tokenOf('owner')
   const answer = await fetch(`${center.url}/api/organisations/acme/packages/crm`, {
@@ -38,7 +38,7 @@ export async function addPackage(center: TestCenter, version: TestVersion): Prom
   if (!answer.ok) throw new Error(`the package was answered ${answer.status}: ${await answer.text()}`)
 }
 
-/** The active version of the solution `crm` on a host, or null if there is none. */
+/** Returns the version number of the solution `crm` that is active on a host, or null if there is none. */
 export async function activeOf(host: TestHost): Promise<string | null> {
   const answer = await fetch(`${host.url}/admin/api/solutions/crm`, { headers: { authorization: host.admin } })
   if (answer.status === 404) return null
@@ -56,7 +56,7 @@ export type ShownCloud = {
   readonly refused: string | null
 }
 
-/** The state of the control center connection in a host's health report. */
+/** Reads the state of the connection to the control center from a host's health report. */
 export async function cloudOf(host: TestHost): Promise<ShownCloud> {
   const answer = await fetch(`${host.url}/admin/api/health`, { headers: { authorization: host.admin } })
   return ((await answer.json()) as { cloud: ShownCloud }).cloud

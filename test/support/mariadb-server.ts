@@ -2,13 +2,13 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSharedServer, PASSWORD, type ServerProgram, startServer, type TestServer } from './database-server.ts'
 
-/** Debian's MariaDB, or undefined if it is not installed. Tests that need it are then skipped. */
+/** The path of Debian's MariaDB server, or undefined if it is not installed. Tests that need it are then skipped. */
 export const mariadbPath = ['/usr/sbin/mariadbd'].find((path) => existsSync(path))
 
-/** The MariaDB server of this worker, for test files that don't need a separate server. */
+/** Returns this worker's MariaDB server. Test files that don't need a separate server share it. */
 export const sharedMariadb = createSharedServer((folder) => startMariadb({ folder }))
 
-/** A MariaDB server whose account `root` signs in with a password. The caller stops it. */
+/** Starts a MariaDB server. Its administrator is `root`, with a password. The caller stops the server. */
 export function startMariadb(options: { folder?: string } = {}): Promise<TestServer> {
   const program = mariadbPath
   if (program === undefined) throw new TypeError('there is no MariaDB to start: skip the test')
@@ -31,7 +31,8 @@ export function startMariadb(options: { folder?: string } = {}): Promise<TestSer
       program,
       '--no-defaults',
       `--datadir=${path}/data`,
-      // On startup, a server deletes all temporary tables in its folder, even those of other servers.
+      // Use a separate folder. On startup, a server deletes all temporary tables in this folder, even those of other
+      // servers.
       `--tmpdir=${path}/temporary`,
       `--port=${port}`,
       '--bind-address=127.0.0.1',

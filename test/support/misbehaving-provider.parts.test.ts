@@ -83,7 +83,7 @@ test('malicious scenarios: names are unique, and each lists the flows in which i
   expect(BAD_LOGOUT_TOKENS.length).toBeGreaterThanOrEqual(19)
 })
 
-/** openid-client accepts these responses, so the host itself must reject them. */
+/** The flows in which openid-client accepts these hostile responses. The host must reject them itself. */
 const CODE: readonly Flow[] = ['query', 'form_post', 'fragment']
 const PASSES_OPENID_CLIENT: Readonly<Record<string, readonly Flow[]>> = {
   'at_hash wrong': CODE,

@@ -6,15 +6,15 @@ import { CLIENT_SECRET } from './client-secret.ts'
 import { halfHash, type Json, makeSigningKey, type SigningKey, signToken } from './forged-tokens.ts'
 
 /**
- * A provider that misbehaves as its scenario (a "play") specifies, and is otherwise correct. Each scenario has its own
- * issuer under the same address. The data that a client caches for one scenario therefore doesn't affect another.
+ * An OpenID provider that is correct except where a scenario (a "play") makes it misbehave. All scenarios use the same
+ * address, but each has its own issuer. What a client caches for one scenario therefore doesn't affect another.
  */
 export type PlayedProvider = {
   readonly base: string
-  /** The host and port (`127.0.0.1:PORT`) in the format of `OAUTH_ALLOWED_HOSTS`. */
+  /** The provider's host and port (`127.0.0.1:PORT`), as an entry for `OAUTH_ALLOWED_HOSTS`. */
   readonly hostPort: string
   readonly play: (play?: Play) => Stage
-  /** Requests that don't belong to a scenario, such as `GET /p1x/jwks`. */
+  /** Requests whose path belongs to no scenario, such as `GET /p1x/jwks`. */
   readonly lost: readonly string[]
   readonly answer: (request: ProviderRequest) => Reply
 }
@@ -41,16 +41,16 @@ export type Stage = {
    * Requests that a correct client never sends, such as a wrong method, an unknown path, a used code or a wrong secret.
    */
   readonly strays: () => string[]
-  /** Switches to this scenario. */
+  /** Replaces the scenario, but keeps the issuer. */
   readonly change: (play: Play) => void
   /**
-   * Signs with another key from now on. The key set contains the new key; with `keepsOld`, it also contains the old
-   * one.
+   * Signs tokens with a new key from now on. The key set contains the new key. With `keepsOld`, it still contains the
+   * old one too.
    */
   readonly rotate: (options?: { readonly keepsOld?: boolean }) => void
-  /** The offset of the provider's clock, in ms. */
+  /** How far the provider's clock is ahead, in ms. */
   readonly clock: { offset: number }
-  /** Creates a logout token that is valid except for the changes. */
+  /** Creates a logout token. It is valid except for these changes. */
   readonly logoutToken: (changes?: TokenPlay) => string
 }
 
@@ -68,9 +68,9 @@ export type StageRequest = {
 export type TokenPlay = {
   readonly header?: (header: Json, scene: Scene) => Json
   readonly claims?: (claims: Json, scene: Scene) => Json
-  /** Creates the whole token from the header and the claims. */
+  /** Replaces the function that signs the header and claims. */
   readonly sign?: (header: Json, claims: Json, scene: Scene) => string
-  /** Changes the token after it is signed. */
+  /** Changes the signed token. */
   readonly token?: (token: string, scene: Scene) => string
 }
 
@@ -82,7 +82,7 @@ export type Play = TokenPlay & {
   readonly authorization?: (parameters: Pairs, scene: Scene) => Pairs
   readonly tokenEndpoint?: (answer: Json, scene: Scene) => Reply
   readonly userInfo?: (claims: Json, scene: Scene) => Reply
-  /** Overrides these properties when a refresh token is used. */
+  /** Replaces the properties above when the client uses a refresh token. */
   readonly refresh?: TokenPlay & { readonly tokenEndpoint?: (answer: Json, scene: Scene) => Reply }
 }
 
@@ -92,14 +92,14 @@ export type Scene = {
   readonly clientId: string
   readonly account: string
   readonly keys: Keys
-  /** The time in seconds, by the provider's clock. */
+  /** The provider's time, in epoch seconds. */
   readonly now: number
   readonly nonce: string | null
   /** The nonce of the previous login with the same issuer. */
   readonly earlierNonce: string | null
-  /** The authorization code that is issued with the ID token. */
+  /** The authorization code for which the ID token is issued, or null. */
   readonly code: string | null
-  /** A URL of this provider that only an incorrect client requests. */
+  /** Returns a URL at this provider that no correct client requests. */
   readonly trap: (name: string) => string
 }
 
@@ -117,7 +117,7 @@ export type Reply = {
   readonly type: string
   readonly body: string
   readonly headers?: Record<string, string>
-  /** Whether the body never ends. A space is sent from time to time. */
+  /** Whether the response never ends. After the body, the provider sends a space from time to time. */
   readonly isEndless?: boolean
 }
 
@@ -128,9 +128,9 @@ export const json = (value: unknown, status = 200): Reply => ({
 })
 export const html = (): Reply => ({ status: 200, type: 'text/html', body: '<!doctype html><p>Hello</p>' })
 export const failure = (): Reply => ({ status: 500, type: 'application/json', body: '{"error":"server_error"}' })
-/** A response with valid content that never ends. */
+/** A response with valid content, followed by spaces that never end. */
 export const slow = (value: unknown): Reply => ({ ...json(value), isEndless: true })
-/** A response with valid content that includes 2 MB of spaces. */
+/** A response with 2 MB of spaces before the valid content. */
 export const huge = (value: unknown): Reply => {
   const { body, ...rest } = json(value)
   return { ...rest, body: `${' '.repeat(2_000_000)}${body}` }
@@ -152,13 +152,13 @@ const ENDPOINTS: Readonly<Record<string, readonly string[]>> = {
   '/logout': ['GET'],
 }
 
-/** The time between two bytes of an endless response, in ms. */
+/** The time between two spaces of an endless response, in ms. */
 const DRIP = 20
 
-/** Created once per worker for all providers, since creating an RSA key is slow. */
+/** The keys of all providers in this worker. They are created only once, because creating an RSA key is slow. */
 let pool: { readonly signing: readonly SigningKey[]; readonly others: Omit<Keys, 'current'> } | undefined
 
-/** Creates the provider without a server. Nothing needs to listen at its loopback address. */
+/** Creates a provider without a server. Tests pass requests to its function `answer`. */
 export function createPlayedProvider(hostPort: string, clientId = 'one'): PlayedProvider {
   pool ??= {
     signing: [makeSigningKey('RS256'), makeSigningKey('RS256')],
@@ -335,7 +335,7 @@ function createStage({ name, issuer, clientId, signing, others, first }: StageMa
     return play.keySet?.(keys, sceneOf(null)) ?? json({ keys })
   }
 
-  /** Redirects immediately, without a sign-in or consent page. */
+  /** Redirects back to the client immediately, without a sign-in or consent page. */
   function authorize({ query }: StageRequest): Reply {
     const redirectUri = query.get('redirect_uri')
     const type = query.get('response_type')
@@ -374,10 +374,10 @@ function createStage({ name, issuer, clientId, signing, others, first }: StageMa
       const login = refreshTokens.get(given)
       if (login === undefined) return json({ error: 'invalid_grant' }, 400)
       const changes = play.refresh ?? play
-      // The nonce may be omitted (OIDC Core 12.2).
+      // After a refresh, the ID token needs no nonce (OIDC Core 12.2).
       const answer = tokensOf({ ...login, nonce: null }, changes, null)
       const reply = changes.tokenEndpoint?.(answer, sceneOf(login)) ?? json(answer)
-      // A refresh token can be used only once if a new one replaces it.
+      // If the response contains a new refresh token, the old one becomes invalid.
       if (reply.body.includes(String(answer.refresh_token))) refreshTokens.delete(given)
       return reply
     }
@@ -460,7 +460,7 @@ function createStage({ name, issuer, clientId, signing, others, first }: StageMa
   return { stage, answer }
 }
 
-/** An account's data, by name. */
+/** Returns the claims about the account with this name. */
 export function userOf(account: string): Json {
   return { sub: `sub-of-${account}`, email: `${account}@example.org`, email_verified: true, name: `Name of ${account}` }
 }

@@ -3,7 +3,7 @@ import { z } from '../../runtime/zod.ts'
 import { createScriptLab, type ScriptLab } from './solutions.ts'
 import waits from './waits/host.ts'
 
-/** The kinds of calls, with the expected error code, or null if the call must succeed. */
+/** The kinds of calls, and the error code that each must fail with. Null means that the call must succeed. */
 const KINDS = {
   plain: null,
   listens: null,
@@ -19,7 +19,9 @@ const KINDS = {
 
 type Kind = keyof typeof KINDS
 
-/** All kinds of calls use one script, since one solution version has one process. */
+/**
+ * The script for all kinds of calls. With one script, there is one solution version, so one process serves all calls.
+ */
 const SCRIPT = `
 const kept = []
 for (let n = 0; n < 200; n++) kept.push({ n, text: 'entry ' + n })
@@ -66,7 +68,8 @@ export function mixedCallsLab(): ScriptLab {
 }
 
 /**
- * Makes `count` calls of all kinds in turn, at most two at the same time, since a third would get a separate process.
+ * Makes `count` calls, cycling through all kinds. Runs at most two at the same time; a third would start another
+ * process.
  */
 export async function mixedCalls(lab: ScriptLab, count: number): Promise<void> {
   const kinds = Object.keys(KINDS) as Kind[]

@@ -4,7 +4,10 @@ import { seededRandom } from './random.ts'
 import { addUser, askAdmin, PASSWORD, visit } from './users.ts'
 import { bundleOf, moduleFile } from './zip.ts'
 
-/** How many times each operation runs in one round. Password guesses are added for each attacked account. */
+/**
+ * How many times each operation runs in one round. Password guesses are additional; their number depends on the number
+ * of attacked accounts.
+ */
 const MIX = {
   'sign-in': 48,
   check: 60,
@@ -17,42 +20,45 @@ const MIX = {
 type Kind = keyof typeof MIX | 'guess'
 
 const USERS = 16
-/** Changes on other hosts must apply within this time, in ms. The product promises 1 s. */
+/** The maximum time, in ms, until a change on one host applies on the others. The documentation promises 1 s. */
 const WITHIN = 1000
 const LOOK_EVERY = 50
 /** The number of guesses per account. */
 const GUESSES = 20
-/** The number of networks that guess an account's password, unless all guesses are from one network. */
+/** The number of networks from which an account is attacked, if it is more than one. */
 const NETWORKS = 5
-/** Solutions whose authenticator returns its version. */
+/** Solutions of which new versions are published during the test. The authenticator returns its version. */
 const PUBLISHED = ['app-1', 'app-2', 'app-3'] as const
 
 export type Target = {
   readonly username: string
   readonly isWide: boolean
-  /** The response statuses of the guesses, in order of arrival. */
+  /** The response statuses of the guesses, in the order in which they arrived. */
   readonly statuses: number[]
 }
 
-/** The results of the operations. Times are in ms after the response that reported success. */
+/** The results of all operations. Times are in ms, counted from the response that confirmed the operation. */
 export type MixedResult = {
   readonly operations: number
-  /** Unexpected responses, with a description of the operation. */
+  /** Descriptions of the operations that got an unexpected response. */
   readonly unexpected: readonly string[]
-  /** How long it took until a host accepted a confirmed session. */
+  /** For each new session and host, the time until the host accepted the session. */
   readonly found: readonly number[]
-  /** How long a host still accepted an ended session. */
+  /** For each ended session and host, how long the host still accepted the session. */
   readonly gone: readonly number[]
-  /** How long a host still served the previous version. */
+  /** For each published version and host, how long the host still served the previous version. */
   readonly served: readonly number[]
-  /** The number of new cookies that each remembered cookie was exchanged for. */
+  /** For each "remember" cookie that was used, how many new ones it was exchanged for. */
   readonly exchanges: readonly number[]
-  /** The number of browsers that each login token signed in. */
+  /** For each login token, how many browsers it signed in. */
   readonly tokens: readonly number[]
   readonly targets: readonly Target[]
-  /** The sessions at the end, by cookie, with their users. */
+  /** The sessions that are still valid at the end, by cookie. */
   readonly live: ReadonlyMap<string, SignedIn>
-  /** Responses with status 500 and above, including responses to direct requests to a host. */
+  /**
+   * The number of responses with a status of 500 or above. Direct requests to a host, without the load balancer, are
+   * included.
+   */
   readonly serverErrors: number
 }
 
@@ -65,19 +71,20 @@ type Browser = SignedIn & {
 }
 
 /**
- * An entry in a solution's history: a version, and the period in which hosts may serve it, in `performance.now()` time.
+ * A version in a solution's history, and the period in which hosts may serve it. Times are in the format of
+ * `performance.now()`.
  */
 type Publication = { readonly version: string; readonly from: number; until: number }
 
 type Plan = {
   readonly seed: number
-  /** The number of operations that run at the same time. */
+  /** How many operations run at the same time. */
   readonly width: number
   /** How many rounds of the mix to run. */
   readonly times: number
-  /** The number of accounts that are attacked from one network each. */
+  /** How many accounts are attacked from one network each. */
   readonly narrow: number
-  /** The number of accounts that are attacked from several networks. */
+  /** How many accounts are attacked from several networks each. */
   readonly wide: number
 }
 
@@ -123,7 +130,9 @@ export async function mixedOperations(group: HostGroup, plan: Plan): Promise<Mix
     return { status: answer.status, sha256: (answer.json() as { sha256: string }).sha256 }
   }
 
-  /** A solution whose versions are published sequentially. Only one operation at a time can use it. */
+  /**
+   * Creates a solution whose versions are published one at a time: a new operation on it starts after the previous one.
+   */
   async function createApp(name: string) {
     const history: Publication[] = []
     const uploaded: { readonly version: string; readonly sha256: string }[] = []
@@ -174,7 +183,7 @@ export async function mixedOperations(group: HostGroup, plan: Plan): Promise<Mix
         before = mine
         return mine
       },
-      /** Whether a host may have served this version between the two times. */
+      /** Whether a host was allowed to serve this version at some time between `from` and `to`. */
       mayServe: (version: string, from: number, to: number) =>
         history.some((entry) => entry.version === version && entry.from <= to && entry.until >= from),
     }
@@ -182,7 +191,7 @@ export async function mixedOperations(group: HostGroup, plan: Plan): Promise<Mix
 
   /**
    * Polls until the condition is false.
-   * @returns the time from `done` until the last request for which it was still true, in ms
+   * @returns how long after `done` the condition was last true, in ms; 0 if it never was
    */
   async function lastTime(done: number, isStillSo: () => Promise<boolean>): Promise<number> {
     let last = 0
@@ -254,7 +263,10 @@ export async function mixedOperations(group: HostGroup, plan: Plan): Promise<Mix
     signedIn.push(browser)
   }
 
-  /** Removes a browser from the list of signed-in browsers, so that only this operation uses it. */
+  /**
+   * Returns a random browser that matches. Removes it from the list of signed-in browsers, so no other operation uses
+   * it.
+   */
   function take(isWanted: (browser: Browser) => boolean): Browser | undefined {
     const wanted = signedIn.filter(isWanted)
     const browser = wanted[random.below(wanted.length)]
@@ -269,7 +281,7 @@ export async function mixedOperations(group: HostGroup, plan: Plan): Promise<Mix
     signedIn.push(browser)
   }
 
-  /** Closes the browser and opens it again, in one tab or in several tabs at the same time. */
+  /** Closes the browser, and opens it again with this number of tabs. All tabs load the page at the same time. */
   async function comeBack(browser: Browser, tabs: number): Promise<void> {
     const { at, solution, username } = browser
     const used = at.cookie('remember') ?? ''
@@ -289,7 +301,7 @@ export async function mixedOperations(group: HostGroup, plan: Plan): Promise<Mix
   async function logOut(browser: Browser): Promise<void> {
     const cookie = browser.at.cookie('session') ?? ''
     const series = browser.at.cookie('remember')
-    // Opens the page that contains the button.
+    // Open the page that contains the sign-out button.
     await browser.at.open()
     const answer = await browser.at.logOut()
     const done = performance.now()
@@ -326,7 +338,7 @@ export async function mixedOperations(group: HostGroup, plan: Plan): Promise<Mix
     if (kind === 'token') return useTokenTwice()
     if (kind === 'publish') return apps[random.below(apps.length)]?.publish()
     const browser = take(kind === 'return' || kind === 'two-tabs' ? ({ remembers }) => remembers : () => true)
-    // If no suitable browser is signed in, another user signs in instead.
+    // If no signed-in browser is suitable, sign in another user.
     if (browser === undefined) return signIn()
     if (kind === 'check') return check(browser)
     if (kind === 'logout') return logOut(browser)
@@ -377,7 +389,7 @@ function appBundle(name: string, version: string, number: number): Promise<Buffe
   )
 }
 
-/** The value of a cookie that a response sets. */
+/** Returns the value that a response sets for a cookie. */
 function setBy(answer: Answer, name: string): string | undefined {
   const line = answer.headers['set-cookie']?.find((one) => one.startsWith(`${name}=`))
   return line?.slice(name.length + 1).split(';')[0] || undefined

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process'
 
-/** Simulates a separate machine on the network, with its own address and a connection to this one. */
+/** A network namespace, which simulates a separate machine. It has its own address and a connection to this machine. */
 export type NetworkNamespace = {
   readonly name: string
-  /** The prefix for a command that runs in the namespace. */
+  /** The command-line prefix that runs a command in the namespace. */
   readonly prefix: readonly [program: string, ...options: string[]]
   readonly address: string
   /** This machine's address, as seen from the namespace. */
@@ -19,14 +19,15 @@ export function canMakeNamespaces(): boolean {
 }
 
 /**
- * @param number from 0 to 63, different for each namespace of the process
+ * Creates a network namespace.
+ * @param number from 0 to 63, different for each namespace that the process creates
  * @throws Error when `ip` fails
  */
 export function makeNamespace(number: number): NetworkNamespace {
   const name = `sh${process.pid}n${number}`
   const near = `sh${process.pid % 100_000}a${number}`
   const far = `sh${process.pid % 100_000}b${number}`
-  // An address from 198.18.0.0/15, which RFC 2544 reserves for benchmarks.
+  // Use addresses from 198.18.0.0/15, which RFC 2544 reserves for benchmarks.
   const network = `198.18.${process.pid % 256}`
   const outside = `${network}.${number * 4 + 1}`
   const address = `${network}.${number * 4 + 2}`

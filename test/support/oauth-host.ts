@@ -1,7 +1,7 @@
 import { startTestHost, type TestHost } from './host.ts'
 import type { OidcProvider } from './oidc-provider.ts'
 
-/** Starts a host that may send requests to the provider, and stores the client secret for its solutions. */
+/** Starts a host that may send requests to these providers. Stores the OAuth client secret for all of its solutions. */
 export async function startOAuthHost(
   providers: readonly Pick<OidcProvider, 'hostPort'>[],
   properties: Record<string, string> = {},

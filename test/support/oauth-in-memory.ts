@@ -43,30 +43,30 @@ import type { PlayedProvider, ProviderRequest, Reply } from './misbehaving-provi
 
 export type OAuthInMemory = {
   readonly url: string
-  /** Sends a request to the host or the provider, as a browser would. */
+  /** Sends a request to the host or the provider, like a browser. */
   readonly ask: typeof ask
-  /** Stores the solution's client secret, which may be sent to these hosts. */
+  /** Stores the solution's client secret. The host may send it only to these hosts. */
   readonly setSecret: (solution: string, hosts: readonly string[]) => Promise<void>
   readonly linesOf: (solution: string) => readonly NewLogLine[]
   /** Everything that the platform has logged. */
   readonly logged: () => string
   readonly audited: () => Promise<string>
-  /** Addresses that the host's checks allowed, but that have no server. */
+  /** Addresses that the host tried to reach although no server is simulated there. */
   readonly reached: readonly string[]
   readonly stop: () => Promise<void>
 }
 
-/** The OAuth settings that a solution's script returns for the URL's query parameters. */
+/** Returns the OAuth settings of a solution, in place of its script. `params` are the URL's query parameters. */
 export type ConfigurationOf = (solution: string, params: Readonly<Record<string, unknown>>) => WrittenOAuthSettings
 
-/** Simulates a server that the host can reach. Returns the response to a request. */
+/** Simulates a server that the host can reach: returns the response to a request. */
 export type Answering = (request: ProviderRequest) => Reply | Promise<Reply>
 
 const HOST_PORT = '127.0.0.1:1'
 
 /**
- * Runs sign-ins with a provider, using the host's real code but no server, sandbox processes or network. The scripts
- * are functions, and the provider is called directly. Every name resolves to loopback.
+ * Runs sign-ins with a provider, without servers, sandbox processes or a network. The host's code is real. Functions
+ * replace the scripts, and the provider is called directly. Every name resolves to loopback.
  * @param others other servers that the host may reach
  */
 export async function createOAuthInMemory(
@@ -76,9 +76,9 @@ export async function createOAuthInMemory(
     readonly limits?: Partial<Record<LimitName, number>>
     readonly onSolutionOpen?: AuthenticatorQuestion
     readonly others?: Readonly<Record<string, Answering>>
-    /** The folder of an earlier instance. The caller removes it. */
+    /** A folder for the host's data, such as that of an earlier instance. The caller removes it. */
     readonly home?: string
-    /** Settings in a solution's manifest, used instead of those from a script. */
+    /** Returns OAuth settings from a solution's manifest. If it returns null, the settings are from the script. */
     readonly writtenOf?: (solution: string) => WrittenOAuthSettings | null
   } = {},
 ): Promise<OAuthInMemory> {
@@ -180,7 +180,7 @@ export async function createOAuthInMemory(
   }
 }
 
-/** Sends a request as a browser would. */
+/** Returns a function that passes a browser's requests to the provider. */
 function askProvider(provider: PlayedProvider): typeof ask {
   return async (address, { method = 'GET', headers = {}, body = '' } = {}) => {
     const answer = provider.answer({ method, url: new URL(address), headers, body: String(body) })
@@ -190,7 +190,7 @@ function askProvider(provider: PlayedProvider): typeof ask {
   }
 }
 
-/** The host's rules for outgoing requests, with functions instead of the network. */
+/** Applies the host's real rules for outgoing requests, but calls functions in place of the network. */
 function outboundTo(places: Readonly<Record<string, Answering>>, reached: string[]): Outbound {
   const checkedAddresses = createCheckedAddresses({
     allowedPrivate: Object.keys(places),
@@ -225,7 +225,7 @@ function outboundTo(places: Readonly<Record<string, Answering>>, reached: string
   }
 }
 
-/** Replaces a solution's `onSolutionOpen`: accepts users whose email address is verified. */
+/** Replaces a solution's `onSolutionOpen` function. Accepts users with a verified email address. */
 export const byVerifiedEmail: AuthenticatorQuestion = async (_asking, { last_login }) => {
   const { email, email_verified, iss, sub } = last_login as Record<string, unknown>
   if (email_verified !== true) return { kind: 'refused', effects: noEffects(), values: {} }

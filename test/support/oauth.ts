@@ -15,7 +15,7 @@ import {
 import { askAdmin } from './users.ts'
 import { bundleOf, moduleFile } from './zip.ts'
 
-/** Settings for every OAuth flow and response mode, by the name of the solution. */
+/** The OAuth settings for each combination of flow and response mode, by name. */
 export const FLOWS = {
   query: {},
   'form-post': { response_mode: 'form_post' },
@@ -24,7 +24,7 @@ export const FLOWS = {
   'id-token-post': { response_type: 'id_token', response_mode: 'form_post' },
 } as const
 
-/** An authenticator that accepts users with a verified email at example.org. `/session` shows the script's input. */
+/** An authenticator script. It accepts users with a verified email address at example.org, and logs its input. */
 export const BY_EMAIL = `function onSolutionOpen(arg, q) {
   const login = q.last_login
   application.output('asked ' + JSON.stringify({ arg, q }))
@@ -33,7 +33,7 @@ export const BY_EMAIL = `function onSolutionOpen(arg, q) {
   security.login(login.email, login.iss + '#' + login.sub, login.email.startsWith('anna') ? ['Users', 'Admins'] : ['Users'])
 }`
 
-/** The parts of a host that sign-ins need. */
+/** The parts of a test host that these functions use. */
 export type OAuthHost = Pick<TestHost, 'url' | 'admin' | 'upload'> & Partial<Pick<TestHost, 'addressOf'>>
 
 export type OAuthSolution = {
@@ -44,7 +44,7 @@ export type OAuthSolution = {
   readonly files?: Record<string, string>
 }
 
-/** Uploads a solution whose users sign in with a provider, and sets its secret `CLIENT`. */
+/** Uploads a solution whose users sign in with a provider. */
 export async function addOAuthSolution(
   host: OAuthHost,
   { name, oauth, script = BY_EMAIL, manifest = {}, files = {} }: OAuthSolution,
@@ -85,8 +85,8 @@ export async function addSolutionOfProvider(
 }
 
 /**
- * Adds one solution for all of `FLOWS`, so that one sandbox process is enough. Its query parameter `flow` chooses the
- * flow.
+ * Adds one solution for all of `FLOWS`, which needs only one sandbox process. The URL's query parameter `flow` selects
+ * the flow.
  */
 export function addFlowsOfProvider(
   host: OAuthHost,
@@ -102,18 +102,21 @@ export function addFlowsOfProvider(
   })
 }
 
-/** A script that chooses one of `FLOWS` by the parameter `flow`. The default is `query`. */
+/** Returns a script that selects one of `FLOWS` by the URL's query parameter `flow`. The default is `query`. */
 export function chooseFlow(settings: Record<string, unknown>): string {
   const all = Object.entries(FLOWS).map(([flow, own]) => [flow, { ...settings, ...own }])
   return `function getOAuthConfig(q) { return ${JSON.stringify(Object.fromEntries(all))}[q.flow || 'query'] || null }`
 }
 
-/** A user's browser with one solution, whose users sign in with a provider. */
+/** Simulates a user's browser for one solution, whose users sign in with a provider. */
 export function comeTo(host: Pick<Host, 'url'>, solution: string, person: Person = createPerson()) {
   const base = `${host.url}/solution/${solution}`
   const page = `${base}/index.html`
 
-  /** Opens the page. @returns the provider's URL if the page redirects there */
+  /**
+   * Opens the solution's page.
+   * @returns the response, and the URL that it redirects to, or '' if it doesn't redirect
+   */
   async function start(query = ''): Promise<{ answer: Page; location: string }> {
     const answer = await person.open(`${page}${query}`)
     return { answer, location: answer.headers.location ?? '' }
@@ -133,7 +136,7 @@ export function comeTo(host: Pick<Host, 'url'>, solution: string, person: Person
     session: () => person.open(`${base}/session`),
     /**
      * Signs out.
-     * @param after the token from a client's sign-out frame
+     * @param after the token that a client's sign-out frame contained
      */
     logOut: (after?: string) => {
       const fields: Fields = after === undefined ? [] : [['after', after]]
@@ -145,7 +148,7 @@ export function comeTo(host: Pick<Host, 'url'>, solution: string, person: Person
       const cookies = new Map(pairs.map(([name, value]) => [name, { value, path: '/' }]))
       return openOnce(host.url, solution, { cookies }, query)
     },
-    /** Cookies of the solution by kind, such as `session`. */
+    /** Returns the solution's cookie of a kind, such as `session`. */
     cookie: (kind: string) => person.cookies(host.url).get(`${kind}-${solution}`),
     cookieNames: () => [...person.cookies(host.url).keys()],
   }
@@ -153,7 +156,7 @@ export function comeTo(host: Pick<Host, 'url'>, solution: string, person: Person
 
 export type Visitor = ReturnType<typeof comeTo>
 
-/** The visible text of a page. */
+/** Returns the visible text of an HTML page. */
 export function textOf(html: string): string {
   return html
     .replace(/<(style|script|template)\b.*?<\/\1>/gs, '')
@@ -162,7 +165,7 @@ export function textOf(html: string): string {
     .trim()
 }
 
-/** Reads a solution's log, oldest lines first. */
+/** Reads the lines of a solution's log, oldest first. */
 export async function logOf(host: Pick<TestHost, 'url' | 'admin'>, solution: string) {
   const { items } = (await askAdmin(host, 'GET', `solutions/${solution}/log?limit=200`)) as {
     items: { level: string; message: string; code?: string; correlationId?: string }[]

@@ -1,4 +1,4 @@
-/** Types for the parts of the npm package `oidc-provider` that the tests use. The package has no types. */
+/** The npm package `oidc-provider` has no types. These are the types for the parts that the tests use. */
 declare module 'oidc-provider' {
   import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
   import type { Context, Next } from 'koa'

@@ -14,7 +14,7 @@ import { CLIENT_SECRET } from './client-secret.ts'
 import { type OidcProvider, startOidcProvider } from './oidc-provider.ts'
 import { type Callback, createPerson, deliver, type Person, signInAtProvider, signOutAtProvider } from './person.ts'
 
-/** Nothing needs to listen there, because the simulated user stops before the redirect. */
+/** Nothing listens at this URL, and nothing needs to: the simulated user doesn't follow redirects to it. */
 const REDIRECT = 'http://127.0.0.1:9/solution/one/app_oauth/index.html'
 const AFTER = 'http://127.0.0.1:9/solution/one/index.html?signed-out'
 
@@ -113,7 +113,7 @@ test('oidc-provider: the ID token is in the fragment, signed with a key from the
 test('oidc-provider: after a key rotation, tokens are signed with the new key; the old one stays or is removed', async () => {
   const other = await startOidcProvider()
   const signIn = async () => {
-    // A new configuration each time, because openid-client caches keys for a minute.
+    // Create a new configuration each time. A used one caches the provider's keys for a minute.
     const at = await discover(other)
     const begun = await begin({ scope: 'openid' }, at)
     const { id_token } = await finish(begun, await signInAtProvider(createPerson(), begun.location, ANNA), at)
@@ -168,7 +168,7 @@ test('oidc-provider: `sessionsEnd` signs an account out in all its browsers, but
   expect(new Set(subs)).toEqual(new Set(['sub-of-anna']))
   expect(provider.backchannel.at(-1)).toEqual({ clientId: 'one', sub: 'sub-of-anna', fault: null })
   expect(await provider.sessionsEnd('sub-of-anna')).toBe(0)
-  // A user who is still signed in at the provider needs no password.
+  // The user is still signed in at the provider, so they need no password.
   const { location } = await begin({ scope: 'openid' })
   const callback = await signInAtProvider(other, location, { account: 'bram', password: 'not asked for' })
   expect(new URL(callback.url).searchParams.has('code')).toBe(true)

@@ -13,13 +13,16 @@ const { Provider } = await importProvider()
 export type ProviderAccount = {
   readonly name: string
   readonly password: string
-  /** `sub`; defaults to the name. */
+  /** The claim `sub`. By default, it is the account's name. */
   readonly sub?: string
-  /** Claims for the scopes `email` and `profile`: `email`, `email_verified`, `name`, `locale`, … */
+  /** The claims for the scopes `email` and `profile`, such as `email`, `email_verified`, `name` and `locale`. */
   readonly claims?: Readonly<Record<string, unknown>>
 }
 
-/** A client's metadata, with the names from OpenID Connect Registration. `CLIENT` contains the defaults. */
+/**
+ * A client's metadata, with property names as in OpenID Connect Dynamic Client Registration. `CLIENT` contains default
+ * values.
+ */
 export type ProviderClient = Readonly<Record<string, unknown>> & {
   readonly client_id: string
   readonly redirect_uris: readonly string[]
@@ -30,21 +33,21 @@ export type ProviderClient = Readonly<Record<string, unknown>> & {
 export type OidcProviderOptions = {
   readonly clients?: readonly ProviderClient[]
   readonly accounts?: readonly ProviderAccount[]
-  /** The port. 0, the default, chooses any free port. */
+  /** The port to listen on. The default, 0, selects a free port. */
   readonly port?: number
   readonly title?: string
-  /** The colour of the provider's pages, in CSS notation. */
+  /** The accent colour of the provider's pages, as a CSS colour. */
   readonly accent?: string
-  /** Whether the login page lists accounts and passwords. */
+  /** Whether the login page lists the accounts with their passwords. */
   readonly showsAccounts?: boolean
   /**
-   * Where email and profile are returned in the code flow. Most providers return them in the ID token. The
-   * specification requires the UserInfo endpoint instead.
+   * Where the code flow returns the claims for email and profile. Most providers put them in the ID token. The
+   * specification requires that the UserInfo endpoint returns them.
    */
   readonly claimsIn?: 'id_token' | 'userinfo'
   /**
-   * With `offline_access`, the provider issues a refresh token only if the request has this scope and `prompt=consent`
-   * (OIDC Core section 11).
+   * When to issue refresh tokens. With `offline_access`, the request must have this scope and `prompt=consent` (OIDC
+   * Core section 11).
    */
   readonly refreshTokens?: 'offline_access' | 'always'
 }
@@ -54,7 +57,7 @@ export type ProviderRequest = {
   readonly path: string
   readonly query: Readonly<Record<string, string>>
   readonly headers: IncomingHttpHeaders
-  /** The form fields, if the provider received a form. */
+  /** The form fields in the request's body, if it contains a form. */
   body?: Readonly<Record<string, unknown>>
   /** The response status. Absent until the provider has responded. */
   status?: number
@@ -62,31 +65,31 @@ export type ProviderRequest = {
 
 export type OidcProvider = {
   readonly issuer: string
-  /** The host and port (`127.0.0.1:PORT`) in the format of `OAUTH_ALLOWED_HOSTS`. */
+  /** The provider's host and port (`127.0.0.1:PORT`), as an entry for `OAUTH_ALLOWED_HOSTS`. */
   readonly hostPort: string
   /** Every request that the provider has received, oldest first. */
   readonly requests: ProviderRequest[]
-  /** Back-channel logouts that the provider has sent. */
+  /** The back-channel logout requests that the provider has sent. */
   readonly backchannel: { readonly clientId: string; readonly sub: string; readonly fault: string | null }[]
-  /** The accounts, which may be changed at any time. */
+  /** The accounts. Tests may change them at any time. */
   readonly accounts: ProviderAccount[]
   /**
-   * Adds or changes a client. Needed because a host's port is known only after it has started.
-   * @throws if its metadata is invalid
+   * Adds or changes a client. A host's port is known only after its start, so its clients can't be set earlier.
+   * @throws Error if the metadata is invalid
    */
   readonly setClient: (client: ProviderClient) => Promise<void>
   /**
-   * Signs with a new key from now on.
-   * @param keepsOld whether the key set still has the earlier keys
+   * Signs tokens with a new key from now on.
+   * @param keepsOld whether the key set still contains the earlier keys
    * @returns the new key's id
    */
   readonly rotate: (options?: { readonly keepsOld?: boolean }) => Promise<string>
-  /** Refuses connections, like a provider that is down, until `up`. */
+  /** Refuses connections until `up` is called, like a provider that is down. */
   readonly down: () => Promise<void>
   readonly up: () => Promise<void>
   /**
-   * Signs the account out in all its browsers with the provider's own pages, so that the provider sends logout tokens.
-   * @returns how many of its sessions ended
+   * Uses the provider's own pages to sign the account out of every browser. The provider then sends logout tokens.
+   * @returns how many of the account's sessions ended
    */
   readonly sessionsEnd: (sub: string) => Promise<number>
   readonly stop: () => Promise<void>
@@ -120,10 +123,13 @@ export const ACCOUNTS: readonly ProviderAccount[] = [
   },
 ]
 
-/** Timeout in ms for a request that `oidc-provider` sends itself, such as a back-channel logout. */
+/** The timeout for requests that `oidc-provider` sends, such as back-channel logout requests, in ms. */
 const BACKCHANNEL_TIME = 2500
 
-/** The npm package `oidc-provider`, an independent and certified provider, on loopback. The caller stops it. */
+/**
+ * Starts an OpenID provider on loopback: the npm package `oidc-provider`, which is independent and certified. The
+ * caller stops it.
+ */
 export async function startOidcProvider(options: OidcProviderOptions = {}): Promise<OidcProvider> {
   const { claimsIn = 'id_token', refreshTokens = 'offline_access', showsAccounts = false } = options
   const frame: ProviderFrame = { title: options.title ?? 'Test provider', accent: options.accent ?? '#2b5fb8' }
@@ -159,7 +165,10 @@ export async function startOidcProvider(options: OidcProviderOptions = {}): Prom
     return closed
   }
 
-  /** The keys of an instance cannot change, so new keys require a new instance with the same store. */
+  /**
+   * Creates the provider, with the current keys. An instance's keys can't be changed, so a key rotation replaces the
+   * instance. The store is kept.
+   */
   async function make(): Promise<void> {
     current = new Provider(issuer, {
       ...FIXED,
@@ -243,7 +252,10 @@ export async function startOidcProvider(options: OidcProviderOptions = {}): Prom
     return finish(context, { login: { accountId: subOf(account) } })
   }
 
-  /** @param refused the account name that was entered with a wrong password */
+  /**
+   * Shows the login or consent page.
+   * @param refused the account name from a rejected sign-in, or null
+   */
   async function askPerson(
     context: Context,
     { prompt, params, session }: Interaction,
@@ -293,7 +305,7 @@ export async function startOidcProvider(options: OidcProviderOptions = {}): Prom
     down: close,
     up: () => listen(port),
     async sessionsEnd(sub) {
-      // A session's cookie is its id in the store.
+      // The cookie of a session contains its id in the store.
       const ids = [...store.all('Session')].filter(([, { accountId }]) => accountId === sub).map(([id]) => id)
       for (const id of ids) await signOut(issuer, `_session=${id}`)
       return ids.length
@@ -302,7 +314,7 @@ export async function startOidcProvider(options: OidcProviderOptions = {}): Prom
   }
 }
 
-/** Hides the package's warning about Node.js versions that are not LTS yet. */
+/** Imports the package without its warning about Node.js versions that are not LTS yet. */
 async function importProvider() {
   const { warn } = console
   console.warn = () => {}
@@ -316,7 +328,7 @@ async function importProvider() {
 type Grants = { grantTypeAllowed(type: string): boolean }
 type Named = { readonly clientId: string }
 
-/** Set explicitly, so that the provider prints no hints about its defaults. */
+/** Settings that are always the same. Without them, the package prints hints about its defaults. */
 const FIXED = {
   claims: {
     openid: ['sub'],
@@ -354,9 +366,7 @@ const FEATURES = {
   backchannelLogout: { enabled: true },
 }
 
-/**
- * Disables the rule that implicit clients must use https, which would prevent the fragment flow for a host on loopback.
- */
+/** Disables the rule that clients with the implicit flow must use https. Test hosts on loopback use http. */
 function allowHttp(provider: ProviderType): void {
   const rules = provider.Client.Schema.prototype
   const { invalidate } = rules
@@ -365,7 +375,10 @@ function allowHttp(provider: ProviderType): void {
   }
 }
 
-/** @throws for any address except loopback, because a test's provider must not send requests elsewhere */
+/**
+ * Sends the provider's own requests, but only to loopback.
+ * @throws TypeError for any other address
+ */
 async function fetchLoopback(
   address: string,
   { method, headers, body }: { method: string; headers: Headers; body: URLSearchParams },
@@ -405,7 +418,7 @@ function show(context: Context, html: string): void {
   context.body = html
 }
 
-/** The maximum size of a form that the provider's pages accept, in characters. */
+/** The maximum size of a submitted form, in characters. */
 const FORM_SIZE = 10_000
 
 async function readForm(request: IncomingMessage): Promise<URLSearchParams> {

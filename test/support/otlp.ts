@@ -3,13 +3,15 @@ import type { Signal } from '../../base/config/telemetry-settings.ts'
 import { type Format, type Message, writeRequest } from '../../control-center/telemetry/otlp/messages.ts'
 import { SECONDS } from '../../host/telemetry/metrics.ts'
 
-/* Creates telemetry in the format that a host sends, without running a host. */
+/* Creates telemetry in the format that hosts send, without running a host. */
 
 type Labels = Readonly<Record<string, string | number>>
 
 export const TYPES = { pb: 'application/x-protobuf', json: 'application/json' } as const
 
-/** Simulates a host process. Its counters start at zero, and it sends cumulative sums. */
+/**
+ * Simulates a host process. Like in a new process, the counters start at zero. The sums that it sends are cumulative.
+ */
 export class SimulatedHost {
   readonly instance = randomUUID()
   private readonly started: number
@@ -47,7 +49,7 @@ export class SimulatedHost {
     this.gauges.set(JSON.stringify([metric, labels]), { metric, labels, value })
   }
 
-  /** The data that the process sends at a given time. */
+  /** Returns the data that the process sends at a given time. */
   metrics(time = Date.now()): Message {
     const at = { startTimeUnixNano: nano(this.started), timeUnixNano: nano(time) }
     const metrics = [
@@ -136,7 +138,7 @@ export type SimulatedSpan = {
   readonly labels?: Labels
 }
 
-/** Sends the telemetry like a Satellite. */
+/** Sends the telemetry to a control center, like a Satellite. */
 export function sendOtlp(
   url: string,
   token: string | null,

@@ -12,29 +12,31 @@ import type { Random } from './random.ts'
 import { addUser, PASSWORD, visit } from './users.ts'
 import { bundleOf } from './zip.ts'
 
-/** The number of simultaneous sign-ins and user creations. */
+/** The number of operations (sign-ins or user creations) that run at the same time. */
 const AT_ONCE = 6
 export type Size = {
-  /** The number of successful operations in each round before the kill, and again before the next round. */
+  /** How many operations must succeed before each kill, and again after it. */
   readonly beforeKill: number
-  /** How long requests are sent while the server is down, in ms. */
+  /** How long the database server stays down while requests are sent, in ms. */
   readonly away: number
 }
 const LARGE: Size = { beforeKill: 40, away: 2000 }
 const PAGE = '/solution/crm/index.html'
 
 export type Losses = {
-  /** The number of confirmed sign-ins and new users in all rounds. `lost` lists those that were missing afterwards. */
+  /**
+   * The total numbers of confirmed sign-ins and confirmed new users. `lost` lists those that were missing afterwards.
+   */
   readonly sessions: number
   readonly users: number
   readonly lost: readonly string[]
-  /** Responses that are neither successful nor report an unreachable database. */
+  /** Error responses other than the one for an unreachable database. */
   readonly unexpected: readonly string[]
 }
 
 export type HostKills = Losses & {
   readonly rounds: number
-  /** Results of `PRAGMA integrity_check` for the file after each kill. */
+  /** The results of `PRAGMA integrity_check` for the database file after each kill. */
   readonly integrity: readonly string[]
   /** The longest time from a restart until a sign-in worked, in ms. */
   readonly startTime: number
@@ -42,13 +44,15 @@ export type HostKills = Losses & {
 
 export type ServerKills = Losses & {
   readonly rounds: number
-  /** The statuses of the login form, the login page and `/health/live` while the database was down. */
+  /**
+   * The response statuses while the database was down: for submitted login forms, the login page, and `/health/live`.
+   */
   readonly formStatuses: readonly number[]
   readonly pageStatuses: readonly number[]
   readonly liveStatuses: readonly number[]
-  /** Responses to the login form without Retry-After, or without the message in the user's language. */
+  /** Responses to a submitted login form that lack Retry-After, or the message in the user's language. */
   readonly poorAnswers: readonly string[]
-  /** Problems with remembered browsers before, during and after the outage. */
+  /** Problems with remembered logins before, during and after the outage. */
   readonly forgotten: readonly string[]
   /** The longest response times while the database was down, in ms. */
   readonly formTime: number
@@ -57,7 +61,7 @@ export type ServerKills = Losses & {
   readonly recovery: number
 }
 
-/** Repeatedly kills a host with the embedded database while users sign in and other users are created. */
+/** Repeatedly kills a host with the embedded database while users sign in and an admin creates users. */
 export async function killHosts(rounds: number, random: Random, size = LARGE): Promise<HostKills> {
   const home = mkdtempSync(join(tmpdir(), 'solhost-outage-'))
   const properties = { LOG_LEVEL: 'warn', SERVLET_PASSWORD: ADMIN_PASSWORD }
@@ -90,7 +94,7 @@ export async function killHosts(rounds: number, random: Random, size = LARGE): P
   }
 }
 
-/** Repeatedly kills the database server while users sign in and other users are created. The host keeps running. */
+/** Repeatedly kills the database server while users sign in and an admin creates users. The host keeps running. */
 export async function killServer(
   kind: ServerKindName,
   server: TestServer,
@@ -142,11 +146,14 @@ export type Freeze = {
   /** The response times, in ms. */
   readonly formTime: number
   readonly pageTime: number
-  /** The time from resuming the server until a sign-in works, in ms. */
+  /** The time between resuming the server and the first successful sign-in, in ms. */
   readonly recovery: number
 }
 
-/** Suspends the database server, so that it neither rejects connections nor responds. */
+/**
+ * Suspends the database server, checks how the host responds, and resumes the server. A suspended server neither
+ * rejects connections nor responds.
+ */
 export async function freezeServer(kind: ServerKindName, server: TestServer): Promise<Freeze> {
   const home = mkdtempSync(join(tmpdir(), 'solhost-outage-'))
   let host: HostProcess | null = null
@@ -191,7 +198,10 @@ async function prepare(url: string): Promise<void> {
   await addUser({ url, admin: ADMIN }, 'anna')
 }
 
-/** A browser in which a user signed in with "remember", and that was closed. */
+/**
+ * Signs a user in with "remember", and closes the browser.
+ * @returns the closed browser
+ */
 async function rememberedBrowser(url: string) {
   const browser = await visit({ url }, 'crm')
   const { status } = await browser.signIn('anna', PASSWORD, { remember: 'on' })
@@ -200,7 +210,10 @@ async function rememberedBrowser(url: string) {
   return browser
 }
 
-/** Signs in users until stopped, and creates a user every third time. Records which operations were confirmed. */
+/**
+ * Repeats operations until it is stopped: it signs users in, and every third time creates a user instead. Records which
+ * operations were confirmed.
+ */
 function createLoad() {
   const sessions: string[] = []
   const users: string[] = []
@@ -215,7 +228,7 @@ function createLoad() {
     const { status } = await browser.signIn('anna')
     const cookie = browser.cookie('session')
     if (status === 303 && cookie !== undefined) sessions.push(cookie)
-    // If the page was not served, there is no token.
+    // If the login page could not be loaded, there is no CSRF token, and the response is 403.
     else if (status !== 503 && !(status === 403 && browser.token() === null)) unexpected.push(`sign-in: ${status}`)
   }
 
@@ -234,7 +247,7 @@ function createLoad() {
       try {
         await (turn % 3 === 2 ? makeUser(url) : signIn(url))
       } catch (error) {
-        // The host was killed before it responded.
+        // Ignore the error: the host was killed before it responded.
         if ((error as NodeJS.ErrnoException).code === undefined) throw error
       }
       if (sessions.length + users.length === before) await pause(20)
@@ -245,7 +258,7 @@ function createLoad() {
     start(url: string): void {
       stopped = false
       running = Promise.all(Array.from({ length: AT_ONCE }, () => work(url)))
-      // Prevents an unhandled rejection. `stop` awaits the promise and reports the error.
+      // Prevent an unhandled rejection. `stop` awaits the promise, so it reports the error.
       running.catch(() => {})
     },
     async untilMore(count: number): Promise<void> {
@@ -283,7 +296,7 @@ function createLoad() {
   }
 }
 
-/** Checks what browsers see while the database is unreachable. */
+/** Records the responses that browsers get while the database is unreachable. */
 function createAwayLog() {
   const formStatuses: number[] = []
   const pageStatuses: number[] = []
@@ -294,7 +307,10 @@ function createAwayLog() {
   const sentence = textOf('nl', 'platform.login.unavailable')
 
   return {
-    /** @param open a browser with the login page open, in Dutch */
+    /**
+     * Sends requests for this time, in ms.
+     * @param open a browser in which the login page is open, in Dutch
+     */
     async askFor(duration: number, url: string, open: Awaited<ReturnType<typeof visit>>): Promise<void> {
       const end = performance.now() + duration
       do {
@@ -325,7 +341,7 @@ async function untilSignedIn(url: string): Promise<void> {
   }
 }
 
-/** Checks a copy, because the host itself must recover the file that it left. */
+/** Checks the database file after a kill. Uses a copy, because the host itself must recover the original. */
 function checkIntegrity(home: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-integrity-'))
   try {

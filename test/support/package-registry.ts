@@ -12,9 +12,9 @@ type Manifest = { readonly version: string; readonly resolved?: string; readonly
 export type PackageRegistry = { readonly url: string; stop(): Promise<void> }
 
 /**
- * A local npm registry. It contains one package, as after `npm publish`, and the packages in its shrinkwrap. It serves
- * the tarballs that `npm ci` has stored in npm's cache, so nothing is downloaded.
- * @param folder the folder of the built package
+ * Starts a local npm registry. It contains one package, as if published with `npm publish`, and the packages in its
+ * shrinkwrap. It serves the tarballs that `npm ci` has put in npm's cache, so nothing is downloaded.
+ * @param folder the folder that contains the built package
  */
 export async function startPackageRegistry(folder: string, tarball: string): Promise<PackageRegistry> {
   const { stdout } = await run('npm', ['config', 'get', 'cache'])
@@ -49,7 +49,7 @@ export async function startPackageRegistry(folder: string, tarball: string): Pro
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 
   const integrity = `sha512-${createHash('sha512').update(readFileSync(tarball)).digest('base64')}`
-  // npm's registry sets this if a package contains a shrinkwrap.
+  // npm's registry sets this property for packages that contain a shrinkwrap.
   add(own.name, { ...own, integrity, _hasShrinkwrap: true } as Manifest & { integrity: string }, tarball)
   for (const [path, { integrity = '', ...manifest }] of Object.entries(shrinkwrap.packages)) {
     const name = path.split('node_modules/').at(-1) ?? ''
@@ -58,7 +58,10 @@ export async function startPackageRegistry(folder: string, tarball: string): Pro
   return { url, stop: () => new Promise((resolve) => server.close(() => resolve())) }
 }
 
-/** The path at which npm caches a tarball. @see https://www.npmjs.com/package/cacache */
+/**
+ * Returns the path at which npm caches a tarball.
+ * @see https://www.npmjs.com/package/cacache
+ */
 function storedFile(cache: string, integrity: string): string {
   const hash = Buffer.from(integrity.replace(/^sha512-/, ''), 'base64').toString('hex')
   return join(cache, '_cacache', 'content-v2', 'sha512', hash.slice(0, 2), hash.slice(2, 4), hash.slice(4))

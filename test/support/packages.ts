@@ -1,7 +1,7 @@
 import { insertOnce } from '../../base/database/portable.ts'
 import type { CenterDatabase } from '../../control-center/database/tables.ts'
 
-/** Stores a version of a package in the database, with a bundle that is never read. */
+/** Stores a version of a package in the database. Its bundle is only a placeholder. */
 export async function keepTestVersion(db: CenterDatabase, organisation: string, name: string, sha256: string) {
   await insertOnce(db, 'packages', { organisation, name, created_at: 1 })
   await insertOnce(db, 'package_versions', {

@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import type { Visitor } from './http.ts'
 
-/** The parts of a response to forge. By default, the device and the browser behave correctly. */
+/** The parts of a passkey response to forge. All other parts are correct. */
 export type Forged = {
   readonly challenge?: string
   readonly type?: string
@@ -9,12 +9,12 @@ export type Forged = {
   readonly crossOrigin?: boolean
   readonly topOrigin?: string
   readonly rpId?: string
-  /** The flags: user present, user verified, backup eligible, backup state. */
+  /** The authenticator's flags: user present, user verified, backup eligible, backup state. */
   readonly flags?: { readonly up?: boolean; readonly uv?: boolean; readonly be?: boolean; readonly bs?: boolean }
   readonly counter?: number
   readonly userHandle?: string | null
   readonly credentialId?: string
-  /** Signs with a different key. */
+  /** A different key to sign with. */
   readonly key?: KeyObject
 }
 
@@ -25,7 +25,7 @@ type Options = {
   readonly user?: { readonly id: string }
 }
 
-/** A software passkey, together with the part of the browser that builds its responses. */
+/** Simulates a passkey, and the part of a browser that builds the responses. */
 export function createPasskeyDevice(origin: string, { idLength = 32 }: { readonly idLength?: number } = {}) {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const ownId = randomBytes(idLength).toString('base64url')
@@ -87,13 +87,13 @@ export function createPasskeyDevice(origin: string, { idLength = 32 }: { readonl
 
 export type PasskeyDevice = ReturnType<typeof createPasskeyDevice>
 
-/** The passkey options in a page, as the page's script reads them; null if the page has none. */
+/** Returns the passkey options that a page contains for its script, as JSON; null if there are none. */
 export function passkeyOptionsIn(html: string): string | null {
   const found = /data-passkey="([^"]+)"/.exec(html)?.[1]
   return found === undefined ? null : found.replaceAll('&#34;', '"').replaceAll('&quot;', '"').replaceAll('&amp;', '&')
 }
 
-/** Adds a passkey on the account page of a user who has just signed in. */
+/** Adds a passkey on the account page. The user must have just signed in. */
 export async function addPasskey(browser: Pick<Visitor, 'get' | 'post'>, solution: string, own: PasskeyDevice) {
   const path = `/solution/${solution}/account`
   await browser.get(path)
@@ -102,7 +102,10 @@ export async function addPasskey(browser: Pick<Visitor, 'get' | 'post'>, solutio
   return { own, added: await browser.post(path, { act: 'add-passkey', passkey: own.create(options) }) }
 }
 
-/** @see RFC 9052, section 7: {1: 2 (EC2), 3: -7 (ES256), -1: 1 (P-256), -2: x, -3: y} in CBOR */
+/**
+ * Encodes the public key in CBOR: {1: 2 (EC2), 3: -7 (ES256), -1: 1 (P-256), -2: x, -3: y}.
+ * @see RFC 9052, section 7
+ */
 function coseKey(key: KeyObject): Buffer {
   const { x = '', y = '' } = key.export({ format: 'jwk' })
   const bytes = (text: string) => Buffer.concat([Buffer.from([0x58, 0x20]), Buffer.from(text, 'base64url')])
@@ -114,7 +117,7 @@ function coseKey(key: KeyObject): Buffer {
   ])
 }
 
-/** {"fmt": "none", "attStmt": {}, "authData": bytes} in CBOR. */
+/** Encodes {"fmt": "none", "attStmt": {}, "authData": bytes} in CBOR. */
 function attestation(data: Buffer): Buffer {
   const text = (value: string) => Buffer.concat([Buffer.from([0x60 + value.length]), Buffer.from(value)])
   const size = Buffer.alloc(2)

@@ -1,2 +1,5 @@
-/** How long tests wait, in ms. It is long because the machine may be busy, and only the benchmarks measure speed. */
+/**
+ * How long tests wait for something before they fail, in ms. The machine may be busy, so this time is long. Only
+ * benchmarks measure speed.
+ */
 export const PATIENCE = 60_000

@@ -8,28 +8,29 @@ export type Fields = readonly (readonly [name: string, value: string])[]
 export type Opening = {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly fields?: Fields
-  /** A body to send as JSON instead of fields, as a page's script does. */
+  /** A value to send as JSON in place of form fields, like a page's script. */
   readonly json?: unknown
   readonly headers?: Record<string, string>
-  /** The page that contains the link. If absent, the user typed the URL. */
+  /** The URL of the page with the link or form. If it is absent, the user typed the URL. */
   readonly from?: string
 }
 
-/** How a provider sends a browser back: with a URL, possibly with a fragment, or with a form. */
+/** The request with which a provider sends the browser back: a redirect, possibly with a fragment, or a form. */
 export type Callback = {
   readonly method: 'GET' | 'POST'
   readonly url: string
   readonly fields: Fields
-  /** The provider's page that sends the browser back. */
+  /** The URL of the provider's page that sends the browser back. */
   readonly from: string
 }
 
 type Cookie = { readonly value: string; readonly path: string; readonly sameSite: string; readonly lasts: boolean }
 
 /**
- * One user's browser across several origins. It stores cookies by origin, name and path, and sends the headers that
- * describe a request's source. It treats each origin as a separate site, even if only the port differs. On loopback,
- * this is stricter than a real browser. On the internet, a real browser would do the same with a host and a provider.
+ * Simulates one user's browser across several origins. It stores cookies by origin, name and path, and sends the
+ * headers that describe a request's source (Origin, Sec-Fetch-*). It treats each origin as a separate site, even if
+ * only the port differs. A real browser is less strict on loopback. On the internet, a host and a provider are normally
+ * separate sites.
  * @param askAt replaces `ask`, for hosts without a server
  */
 export function createPerson(defaults: Record<string, string> = {}, askAt: typeof ask = ask) {
@@ -41,7 +42,7 @@ export function createPerson(defaults: Record<string, string> = {}, askAt: typeo
     return found
   }
 
-  /** Sends one request and doesn't follow redirects. `*.localhost` is loopback, as in browsers. */
+  /** Sends one request and doesn't follow redirects. `*.localhost` resolves to loopback, as in browsers. */
   async function open(
     address: string,
     { method = 'GET', fields, json, headers = {}, from }: Opening = {},
@@ -100,14 +101,14 @@ export function createPerson(defaults: Record<string, string> = {}, askAt: typeo
 
   return {
     open,
-    /** The names and values of an origin's cookies. */
+    /** Returns an origin's cookies: the values by name. */
     cookies: (origin: string): ReadonlyMap<string, string> =>
       new Map([...jarOf(origin)].map(([key, { value }]) => [key.slice(0, key.indexOf(';')), value])),
     /** Closes the browser: cookies without a max age are deleted. */
     close() {
       for (const jar of jars.values()) for (const [key, { lasts }] of jar) if (!lasts) jar.delete(key)
     },
-    /** Adds a cookie that no server set, or removes one. */
+    /** Adds a cookie without a server's response. Null removes the cookie. */
     plant(origin: string, name: string, value: string | null, path: string) {
       const key = `${name};${path}`
       if (value === null) jarOf(origin).delete(key)
@@ -126,18 +127,18 @@ export type SignInAnswers = {
   readonly password?: string
   /** If false, the user denies access. */
   readonly consent?: boolean
-  /** If true, the user cancels on the login page. */
+  /** If true, the user presses Cancel on the login page. */
   readonly cancel?: boolean
-  /** The page on our host that redirected the user there. */
+  /** The host's page that redirected the browser to the provider. */
   readonly from?: string
 }
 
-/** The maximum number of provider pages in one sign-in. */
+/** The maximum number of the provider's pages in one sign-in. */
 const STEPS = 20
 
 /**
- * Completes the provider's pages, from the authorization URL until the provider redirects to another origin.
- * @throws if the provider shows an error, or the same login page again
+ * Signs in on the provider's pages, from the authorization URL until the provider redirects to another origin.
+ * @throws Error if the provider shows an error, or the same login page again
  */
 export async function signInAtProvider(person: Person, location: string, answers: SignInAnswers): Promise<Callback> {
   const { account, password = `${account}-tries-oidc`, consent = true, cancel = false, from } = answers
@@ -160,7 +161,7 @@ export async function signInAtProvider(person: Person, location: string, answers
 /**
  * Signs out at the provider's end session endpoint.
  * @param confirm whether the user confirms the sign-out
- * @returns how the provider redirects the browser, or its last page
+ * @returns the request that sends the browser back, or the provider's last page if there is none
  */
 export function signOutAtProvider(
   person: Person,
@@ -171,9 +172,9 @@ export function signOutAtProvider(
 }
 
 /**
- * Delivers the provider's response to our host as a browser with JavaScript does. Adds a fragment's parameters to the
- * page's form, and posts self-submitting forms.
- * @returns the first response that needs no such step
+ * Sends the provider's response to the host, like a browser with JavaScript. Copies a fragment's parameters to the
+ * page's form, and submits forms that submit themselves.
+ * @returns the response after these steps
  */
 export async function deliver(person: Person, { method, url, fields, from }: Callback): Promise<Page> {
   const sent = method === 'POST' ? { method, fields, from } : { from }
@@ -206,7 +207,7 @@ async function walk(
     if (new URL(form.action).origin !== origin) {
       return { method: 'POST', url: form.action, fields: form.fields, from: page.url }
     }
-    // A form that submits itself has no visible fields or buttons, so the user has nothing to fill in.
+    // A form without visible fields or buttons submits itself, so the user fills in nothing.
     const fields = form.needsPerson ? [...form.fields, ...answer(form)] : form.fields
     page = await person.open(form.action, { method: 'POST', fields, from: page.url })
   }
@@ -216,14 +217,14 @@ async function walk(
 type Form = {
   readonly method: string
   readonly action: string
-  /** The values of the hidden fields. */
+  /** The names and values of the hidden fields. */
   readonly fields: Fields
-  /** The names of all inputs. */
+  /** The names of all input elements. */
   readonly names: readonly string[]
   readonly needsPerson: boolean
 }
 
-/** The first form on a page. */
+/** Finds the first form on a page. */
 export function formOf({ text, url }: Page): Form | null {
   const elements = elementsOf(parse(text, { scriptingEnabled: true }))
   const form = elements.find(({ tagName }) => tagName === 'form')

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import yauzl from 'yauzl'
 import type { TestCenter } from './center.ts'
 
-/** Uploads a bundle to the organisation `acme`. */
+/** Uploads a bundle to the packages of the organisation `acme`. */
 export async function uploadPackage(center: TestCenter, bundle: Uint8Array): Promise<void> {
   const answer = await fetch(`${center.url}/api/organisations/acme/packages`, {
     method: 'POST',
@@ -20,7 +20,7 @@ type Wanted = {
   readonly baseImage?: string
 }
 
-/** Creates a registry for `acme` and a pipeline that pushes to it. */
+/** Adds a registry to the organisation `acme`, and a pipeline that pushes images to it. */
 export async function makeTestPipeline(center: TestCenter, wanted: Wanted): Promise<void> {
   const { host = '123456789012.dkr.ecr.eu-west-1.amazonaws.com' } = wanted
   const keys = host.includes('.dkr.ecr.')
@@ -35,7 +35,10 @@ export async function makeTestPipeline(center: TestCenter, wanted: Wanted): Prom
   if (made.status !== 201) throw new Error(`the pipeline was answered ${made.status}: ${made.text}`)
 }
 
-/** Starts a pipeline run and waits until it has finished. */
+/**
+ * Starts a pipeline run and waits until it has finished.
+ * @returns the finished run
+ */
 export async function runToItsEnd(center: TestCenter, pipeline: string, wanted: object = {}) {
   const runs = `organisations/acme/pipelines/${pipeline}/runs`
   const { body, status, text } = await center.api('POST', runs, wanted)
@@ -45,7 +48,10 @@ export async function runToItsEnd(center: TestCenter, pipeline: string, wanted: 
   return read()
 }
 
-/** The names of the files in a ZIP file, in order. */
+/**
+ * Unpacks a ZIP file.
+ * @returns the files' contents by name, in the order of the entries
+ */
 export async function unpackZip(packed: Buffer): Promise<Map<string, Buffer>> {
   const files = new Map<string, Buffer>()
   const zip = await yauzl.fromBufferPromise(packed)

@@ -22,7 +22,7 @@ export async function signingKey(): Promise<SigningKey> {
 
 export const ENVIRONMENT = randomUUID()
 
-/** A desired state that is empty except for `more`. */
+/** Creates a desired state that is empty except for `more`. */
 export function stateOf(number: number, more: object = {}) {
   return { environment: ENVIRONMENT, number, issuedAt: 1, solutions: {}, settings: {}, ...more }
 }
@@ -31,17 +31,19 @@ export type PlayedCenter = {
   readonly url: string
   readonly key: SigningKey
   /**
-   * Sets the response to every request for the desired state, regardless of the sequence number. Null means that there
-   * is no statement.
+   * Sets the signed statement to send for every request, whatever sequence number the request contains. Null means that
+   * there is none.
    */
   says(statement: string | null): void
-  /** Sets the content of every bundle. */
+  /** Sets the bytes to send for every bundle. */
   readonly gives: (bundle: Uint8Array) => void
   readonly reports: Report[]
   readonly stop: () => Promise<void>
 }
 
-/** A control center that sends any response that a test specifies, to simulate a compromised one or an impostor. */
+/**
+ * Starts a control center whose responses the test chooses. It simulates a compromised control center or an impostor.
+ */
 export async function playCenter(): Promise<PlayedCenter> {
   const key = await signingKey()
   const reports: Report[] = []

@@ -8,7 +8,7 @@ export const SALES = `CN=Sales,OU=Groups,${AD_BASE}`
 const NORTH = `CN=North,OU=Groups,${AD_BASE}`
 export const EDITORS = `CN=Editors,OU=Groups,${AD_BASE}`
 
-/** A GUID that Windows displays as {00112233-4455-6677-8899-aabbccddeeff}. */
+/** Anna's GUID. Windows displays it as {00112233-4455-6677-8899-aabbccddeeff}. */
 export const ANNA_GUID = { text: '00112233-4455-6677-8899-aabbccddeeff', hex: '33221100554477668899aabbccddeeff' }
 export const ANNA = `CN=Anna Berg,OU=People,${AD_BASE}`
 const BRAM = `CN=Bram,OU=People,${AD_BASE}`
@@ -33,7 +33,10 @@ const group = (dn: string, member: readonly string[]): PlayedEntry => ({
   attributes: { objectClass: ['group'], member },
 })
 
-/** Entries with the attributes of Active Directory. Bram is in *Sales* only through *North*. */
+/**
+ * Directory entries with the attributes that Active Directory uses. Bram is in the group *Sales* only because he is in
+ * *North*, which is nested in it.
+ */
 export function adEntries(): PlayedEntry[] {
   return [
     { dn: AD_BASE, attributes: { objectClass: ['domain'] } },
@@ -62,7 +65,7 @@ export function adEntries(): PlayedEntry[] {
   ]
 }
 
-/** The directory settings for a server with `adEntries`. */
+/** Returns the directory settings for a server that contains `adEntries`. */
 export function adDirectory(server: Pick<LdapServer, 'port'>, more: Partial<Directory> = {}): Directory {
   return {
     name: 'corp',

@@ -16,8 +16,7 @@ import { askAdmin } from './users.ts'
 export type PlayedHost = PlayedSignIns & { readonly host: TestHost; readonly thief: Thief }
 
 /**
- * An attacker's server. The host may send requests to it, so that network rules don't protect the secrets in these
- * tests.
+ * An attacker's server. The host's network rules allow requests to it, so only other checks can protect the secrets.
  */
 type Thief = { readonly hostPort: string; readonly base: string; readonly got: readonly string[] }
 
@@ -36,7 +35,7 @@ function onSolutionOpen(arg, q) {
 }`
 
 /**
- * Starts a host and a misbehaving provider. The query parameters `stage` and `way` of the host's solution choose the
+ * Starts a host with one solution, and a misbehaving provider. The URL's query parameters `stage` and `way` select the
  * issuer and the flow.
  */
 async function startPlayedHost(properties: Record<string, string>, home: string): Promise<PlayedHost> {
@@ -65,8 +64,8 @@ async function startPlayedHost(properties: Record<string, string>, home: string)
 let shared: Promise<PlayedHost> | undefined
 
 /**
- * Returns this worker's host (see `sharedHost`). Its time limits are long enough for a busy machine. Each use of a
- * remembered login sends a request to the provider.
+ * Returns the host that this worker's test files share (see `sharedHost`). Its time limits are long enough for a busy
+ * machine. Each use of a remembered login sends a request to the provider.
  */
 export function sharedPlayedHost(): Promise<PlayedHost> {
   shared ??= startPlayedHost({ OAUTH_TIME: '3s', REMEMBER_GRACE: '1ms' }, mkdtempSync(join(runFolder(), 'home-')))

@@ -3,7 +3,7 @@ import { createPlayedProvider, type PlayedProvider } from './misbehaving-provide
 import { createOAuthInMemory, type OAuthInMemory } from './oauth-in-memory.ts'
 import { ALL_WAYS, type PlayedSignIns, settingsOf, signInsAt, type Way } from './played-sign-ins.ts'
 
-/** The in-memory version of `startPlayedHost`, without a server, process or network. */
+/** Like `startPlayedHost`, but in memory: without a server, process or network. */
 export async function createPlayedInMemory(
   limits: Partial<Record<LimitName, number>> = {},
   home?: string,

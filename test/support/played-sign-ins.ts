@@ -8,7 +8,7 @@ import type { Play, PlayedProvider, Stage, StageRequest } from './misbehaving-pr
 import { comeTo, type Visitor } from './oauth.ts'
 import { type Callback, createPerson, deliver, type Fields, type Page, signInAtProvider } from './person.ts'
 
-/** The OAuth flows of a host. An ID token is returned in the fragment or in a form. */
+/** The OAuth flows and response modes that the host supports, with their settings. */
 export const WAYS = {
   query: { flow: 'query', oauth: {} },
   'form-post': { flow: 'form_post', oauth: { response_mode: 'form_post' } },
@@ -25,28 +25,31 @@ export function waysOf(flows: readonly Flow[]): readonly Way[] {
   return ALL_WAYS.filter((way) => flows.includes(WAYS[way].flow))
 }
 
-/** The record of one complete sign-in with a simulated issuer. */
+/** Everything about one complete sign-in with a simulated issuer. */
 export type Played = {
   readonly way: Way
   readonly solution: string
-  /** The path and query of the requested page. */
+  /** The path and query of the page that the user requested. */
   readonly page: string
   readonly stage: Stage
   readonly visitor: Visitor
-  /** The host's last response: a redirect to the requested page, or the error. */
+  /** The host's last response: a redirect to the requested page, or an error page. */
   readonly answer: Page
   /** The requests that the provider received during this sign-in. */
   readonly requests: readonly StageRequest[]
-  /** Secrets that must not appear anywhere: codes and tokens as received, the client secret, the PKCE verifier. */
+  /**
+   * Secrets that must not appear in logs or pages: the received codes and tokens, the client secret and the PKCE
+   * verifier.
+   */
   readonly secrets: readonly string[]
 }
 
-/** Where sign-ins run: on a host with a server, or in memory. */
+/** Where the sign-ins run: on a host with a server, or in memory. */
 export type PlayedPlace = {
   readonly host: Pick<TestHost, 'url' | 'logged'>
   readonly provider: PlayedProvider
   readonly ask: typeof ask
-  /** The solution whose users sign in with that flow. Its pages accept the query parameter `way`. */
+  /** Returns the solution whose users sign in with this flow. Its pages accept the query parameter `way`. */
   readonly solutionOf: (way: Way) => string
   readonly linesOf: (solution: string) => Promise<readonly PlayedLine[]>
   readonly audited: () => Promise<string>
@@ -56,11 +59,13 @@ export type PlayedLine = { readonly message: string; readonly code?: string; rea
 
 export type PlayedSignIns = PlayedPlace & {
   readonly signIn: (way: Way, stage: Stage, query?: string) => Promise<Played>
-  /** Creates an issuer for the scenario and signs in. With `needsEarlier`, another browser signs in normally first. */
+  /**
+   * Creates an issuer for the scenario and signs in. With `needsEarlier`, first signs in normally in another browser.
+   */
   readonly playSignIn: (way: Way, play: Play, options?: { readonly needsEarlier?: boolean }) => Promise<Played>
 }
 
-/** The settings for a flow. The query parameter `stage` selects the issuer. */
+/** Returns the OAuth settings for a flow, without the issuer. The URL's query parameter `stage` selects that. */
 export function settingsOf(way: Way): Record<string, string> {
   return { api: 'Custom', clientId: 'one', apiSecret: '%%CLIENT%%', ...WAYS[way].oauth }
 }
@@ -98,7 +103,7 @@ export function signInsAt(place: PlayedPlace): PlayedSignIns {
   }
 }
 
-/** Sends logout tokens like the provider's server, without cookies and browser headers. */
+/** Sends logout tokens to the host like a provider's server: without cookies and browser headers. */
 export function tellLogout(
   { host, ask, solutionOf }: PlayedPlace,
   way: Way,
@@ -118,8 +123,8 @@ function secretsOf(callback: Callback | null): readonly string[] {
 }
 
 /**
- * The outcome of a sign-in, as shown to the user and the author. If the sign-in was rejected correctly, it equals the
- * result of `refusedBy`.
+ * Summarises what the user and the solution's author see after a sign-in. For a sign-in that was rejected correctly,
+ * this equals the result of `refusedBy`.
  */
 export async function whatCameOf(played: Played, { linesOf }: Pick<PlayedPlace, 'linesOf'>) {
   const { solution, visitor, answer, secrets, stage, requests } = played
@@ -154,7 +159,7 @@ export function refusedBy(problem: OAuthProblemCode, message: RegExp, strays: re
   }
 }
 
-/** A correct client sends these requests in this order, each only once. */
+/** The paths of a correct client's requests, in order. Each request is sent only once. */
 const STEPS = ['/.well-known/openid-configuration', '/authorize', '/token', '/jwks', '/userinfo']
 
 /** Finds requests that are out of order or repeated, and codes and tokens sent to the wrong place. */

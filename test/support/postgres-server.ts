@@ -4,19 +4,22 @@ import { createSharedServer, PASSWORD, type ServerProgram, startServer, type Tes
 
 const VERSIONS = '/usr/lib/postgresql'
 
-/** The programs of Debian's PostgreSQL, or undefined if it is not installed. Tests that need it are then skipped. */
+/**
+ * The folder with the programs of Debian's PostgreSQL, or undefined if it is not installed. Tests that need it are then
+ * skipped.
+ */
 export const postgresPath = existsSync(VERSIONS)
   ? readdirSync(VERSIONS)
       .map((version) => join(VERSIONS, version, 'bin'))
       .findLast((folder) => existsSync(join(folder, 'postgres')))
   : undefined
 
-/** The PostgreSQL server of this worker, for test files that don't need a separate server. */
+/** Returns this worker's PostgreSQL server. Test files that don't need a separate server share it. */
 export const sharedPostgres = createSharedServer((folder) => startPostgres({ folder }))
 
 /**
- * A PostgreSQL server whose account `postgres` signs in with a password. The caller stops it.
- * @param isDurable whether a commit waits for the disk, which measurements need
+ * Starts a PostgreSQL server. Its administrator is `postgres`, with a password. The caller stops the server.
+ * @param isDurable whether a commit waits for the disk; true for realistic measurements
  */
 export function startPostgres(options: { isDurable?: boolean; folder?: string } = {}): Promise<TestServer> {
   const programs = postgresPath
@@ -27,8 +30,7 @@ export function startPostgres(options: { isDurable?: boolean; folder?: string } 
     prepare({ path, run }) {
       writeFileSync(join(path, 'password'), PASSWORD, { mode: 0o644 })
       const access = ['--auth=scram-sha-256', `--pwfile=${path}/password`, '--username=postgres']
-      // A language-specific collation, which an operator's server may have. The platform must not depend on the
-      // collation.
+      // Use a language-specific collation, like some operators' servers. The platform must not depend on the collation.
       const order = ['--locale=C', '--locale-provider=icu', '--icu-locale=en']
       run(join(programs, 'initdb'), [`${path}/data`, ...access, '--encoding=UTF8', ...order, '--no-sync'])
     },

@@ -6,7 +6,7 @@ export type PrintedUser = {
   readonly permissions: readonly string[]
 }
 
-/** Parses what the host printed at startup: everything that a user would type. */
+/** Reads from the host's startup output what a user needs: the solutions' URLs and the accounts. */
 export function readPrinted(screen: string) {
   const users: PrintedUser[] = []
   const solutions: string[] = []

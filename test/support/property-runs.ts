@@ -1,4 +1,7 @@
-/** The number of runs of a property test: the full number in CI, a tenth elsewhere, so that `npm test` stays fast. */
+/**
+ * Returns how many times a property test runs: the full number in CI, and a tenth of it elsewhere, which keeps `npm
+ * test` fast.
+ */
 export function propertyRuns(full: number): number {
   return process.env.CI ? full : Math.ceil(full / 10)
 }

@@ -1,4 +1,4 @@
-/** The provider's pages, for tests and for the example `many-providers`. They work without JavaScript. */
+/** The pages of the OpenID provider in tests and in the example `many-providers`. They work without JavaScript. */
 
 export type ProviderFrame = { readonly title: string; readonly accent: string }
 
@@ -7,7 +7,7 @@ export type LoginModel = {
   readonly client: string
   readonly account: string
   readonly isRefused: boolean
-  /** The accounts to list for users who try the example. If empty, no list is shown. */
+  /** The accounts to list on the login page, for users who try the example. The list may be empty. */
   readonly hints: readonly (readonly [account: string, password: string])[]
 }
 
@@ -57,7 +57,9 @@ export function consentPage(frame: ProviderFrame, { action, client, account, sco
   )
 }
 
-/** `form` is the provider's own form with the id `op.logoutForm`, which contains its CSRF token. */
+/**
+ * Renders the sign-out page. `form` is the provider's HTML form with its CSRF token; the form's id is `op.logoutForm`.
+ */
 export function signOutPage(frame: ProviderFrame, form: string): string {
   return page(
     frame,

@@ -1,12 +1,13 @@
 export type Stored = Record<string, unknown> & { grantId?: string; uid?: string; accountId?: string; consumed?: number }
 
 /**
- * The data of `oidc-provider`, by model and id. It is in memory, separate for each provider, and accessible to tests.
+ * The data that `oidc-provider` stores, by model and id. Each provider has its own store in memory. Tests can read and
+ * change it.
  */
 export type ProviderStore = {
   readonly all: (model: string) => ReadonlyMap<string, Stored>
   readonly put: (model: string, id: string, value: Stored) => void
-  /** The interface that `oidc-provider` expects (its option `adapter`). */
+  /** Returns the storage for a model, with the interface that `oidc-provider` requires (its option `adapter`). */
   readonly adapter: (model: string) => object
 }
 

@@ -4,7 +4,8 @@ import type { OAuthConfiguration } from '../../host/oauth/configuration.ts'
 import type { Provider } from '../../host/oauth/provider.ts'
 
 /**
- * Creates a provider's keys and tokens without the code that checks them, so that any header and claims can be signed.
+ * A provider's signing key. The functions in this file don't use the host's code, so they can sign any header and
+ * claims.
  */
 export type SigningKey = {
   readonly alg: string
@@ -31,14 +32,14 @@ const PARAMETERS: Readonly<Record<string, { name: string; hash?: string; saltLen
 }
 
 /**
- * The contents of a token. Undefined members are omitted. A string is used unchanged, for JSON that no object can
+ * The contents of a token. Undefined properties are omitted. A string is used as it is, for JSON that no object can
  * represent.
  */
 export type TokenParts = { readonly header?: object | string; readonly claims: object | string }
 
 /**
- * A token signed with `key`. By default, its header has the key's `alg` and `kid`, and the `typ` JWT. `header`
- * overrides them.
+ * Creates a token signed with `key`. By default, its header contains the key's `alg` and `kid`, and JWT as the `typ`.
+ * `header` overrides these values.
  */
 export async function signToken(key: SigningKey, { header = {}, claims }: TokenParts): Promise<string> {
   const whole = typeof header === 'string' ? header : { alg: key.alg, kid: key.kid, typ: 'JWT', ...header }
@@ -49,7 +50,7 @@ export async function signToken(key: SigningKey, { header = {}, claims }: TokenP
   return `${signed}.${Buffer.from(signature).toString('base64url')}`
 }
 
-/** Signs with RSA and SHA-1, which token libraries no longer support. */
+/** Creates a token signed with RSA and SHA-1. Token libraries no longer support that. */
 export function signWithSha1(key: KeyObject, { header = {}, claims }: TokenParts): string {
   const signed = `${encode(header)}.${encode(claims)}`
   return `${signed}.${signBytes('sha1', Buffer.from(signed), key).toString('base64url')}`
@@ -62,7 +63,7 @@ export function encode(part: object | string): string {
 export const ISSUER = 'https://id.example.org'
 export const CLIENT_ID = 'client-1'
 
-/** The metadata of a provider at `ISSUER` with everything that OpenID Connect requires. */
+/** Returns metadata for a provider at `ISSUER`. It contains everything that OpenID Connect requires. */
 export function provider(changes: Partial<Provider> = {}): Provider {
   return {
     title: 'id.example.org',
@@ -83,7 +84,7 @@ export function provider(changes: Partial<Provider> = {}): Provider {
   }
 }
 
-/** OAuth settings with an issuer, without explicit endpoints. */
+/** Returns OAuth settings that contain an issuer but no endpoints. */
 export function configuration(changes: Partial<OAuthConfiguration> = {}): OAuthConfiguration {
   return {
     api: 'Custom',

@@ -11,12 +11,12 @@ import { bundleOf, moduleFile } from './zip.ts'
 
 const SOLUTION = 'counter'
 const PAGE = `/solution/${SOLUTION}/index.html`
-/** The maximum number of simultaneous requests and sign-ins. If the machine can't keep up, further ones are skipped. */
+/** The maximum number of requests and sign-ins at the same time. If the machine can't keep up, more are skipped. */
 const MOST_AT_ONCE = 300
-/** The interval at which a client's button is pressed, in ms. */
+/** The interval between two presses of a client's button, in ms. */
 const PRESS_EVERY = 250
 
-/** A problem that a user would have noticed. Times are in the format of `performance.now`. */
+/** A problem that a user would notice. Times are in the format of `performance.now`. */
 export type Failure = {
   readonly what: string
   readonly problem: string
@@ -32,7 +32,7 @@ export type LoadOptions = {
   readonly clients: number
 }
 
-/** A user with an open client. Its page runs the real code, but displays nothing. */
+/** A user's open client. It runs the page's real code, but displays nothing. */
 type OpenClient = {
   /** The number of presses that got a response. */
   answered: number
@@ -63,7 +63,10 @@ export async function addLoadSolution({ nodes, admin }: Pick<ProxiedNodes, 'node
   if (answer.status !== 201) throw new Error(`the upload was answered ${answer.status}: ${answer.text}`)
 }
 
-/** Simulates users who sign in, return and use their clients through the proxy, at a steady rate, until `stop`. */
+/**
+ * Simulates users who sign in, return and use their clients through the proxy. They do so at a steady rate until `stop`
+ * is called.
+ */
 export function startLoad(origin: string, { logins, sessions, clients: wanted }: LoadOptions) {
   const failures: Failure[] = []
   const people: { readonly visitor: Visitor; readonly username: string }[] = []
@@ -80,7 +83,10 @@ export function startLoad(origin: string, { logins, sessions, clients: wanted }:
     return problem === null
   }
 
-  /** Signs in: requests the page, posts the form and requests the next page. Throws if a step fails. */
+  /**
+   * Signs in: loads the login page, submits the form and loads the next page.
+   * @throws Error if a step fails
+   */
   async function signIn(): Promise<void> {
     const username = `user-${begun++}`
     const visitor = createVisitor(origin, {}, askProxied)
@@ -128,9 +134,9 @@ export function startLoad(origin: string, { logins, sessions, clients: wanted }:
     clients: clients as readonly OpenClient[],
     running: () => running.size,
     signedIn: () => people.length,
-    /** The number of skipped sign-ins and requests; see `MOST_AT_ONCE`. */
+    /** How many sign-ins and requests were skipped (see `MOST_AT_ONCE`). */
     leftOut: () => leftOut,
-    /** The number of started sign-ins. */
+    /** How many sign-ins have been started. */
     begun: () => begun,
     /**
      * Stops the load, waits for pending requests, and checks each session again.
@@ -150,7 +156,7 @@ export function startLoad(origin: string, { logins, sessions, clients: wanted }:
   }
 }
 
-/** The reason for an error response: one of our codes, or the proxy's text. */
+/** Returns the reason from an error response: the host's error code, or the proxy's text. */
 function reasonOf(text: string): string {
   return (
     /ERR_[A-Z_]+|sandbox_busy/.exec(text)?.[0] ??
@@ -211,7 +217,7 @@ function openClient(origin: string, visitor: Visitor): OpenClient {
   return client
 }
 
-/** Like the page's `dialSocket`, with a browser's cookies. */
+/** Connects a WebSocket through the proxy like `dialSocket` in the page's code, and sends the browser's cookies. */
 function dialProxied(origin: string, { cookies }: Visitor): Dial {
   return (listener) => {
     const path = `/solution/${SOLUTION}/client`
@@ -222,7 +228,7 @@ function dialProxied(origin: string, { cookies }: Visitor): Dial {
     const headers = { origin, cookie }
     const socket = new WebSocket(`${origin.replace(/^http/, 'ws')}${path}`, { headers, ...PROXY_CLIENT })
     let isOver = false
-    // The proxy adds the node's name to this response too.
+    // Store cookies from this response too: the proxy adds one with the node's name.
     socket.on('upgrade', ({ headers: answered }) => {
       for (const line of answered['set-cookie'] ?? []) {
         const [name = '', value = ''] = (line.split(';')[0] ?? '').split('=')

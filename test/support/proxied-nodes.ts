@@ -14,13 +14,13 @@ import { UNTHROTTLED } from './unthrottled.ts'
 
 const CLI = fileURLToPath(new URL('../../cli/entry.ts', import.meta.url))
 
-/** A host process that can restart at the same address. */
+/** A host process that can be restarted at the same address. */
 export type ProxiedNode = {
   /** The node's own URL, for tools that bypass the proxy. */
   readonly url: string
   /** Starts the process. Resolves when it is ready. */
   readonly start: () => Promise<void>
-  /** Resolves when the process has exited. */
+  /** Sends a signal to the process. Resolves when the process has exited. */
   readonly end: (signal: 'SIGTERM' | 'SIGKILL') => Promise<void>
   readonly isReady: () => Promise<boolean>
   readonly output: () => string
@@ -29,9 +29,9 @@ export type ProxiedNode = {
 export type ProxiedNodes = Awaited<ReturnType<typeof startProxiedNodes>>
 
 /**
- * Two host processes with one PostgreSQL database, behind HAProxy with the configuration in `deploy/`.
- * @param apart whether to run each process in its own network namespace; otherwise, both are on loopback with different
- * addresses
+ * Starts two host processes that share a PostgreSQL database. They are behind HAProxy with the configuration in
+ * `deploy/`.
+ * @param apart whether each process runs in its own network namespace; if not, both have their own loopback address
  */
 export async function startProxiedNodes(server: TestServer, apart: boolean, properties: Record<string, string>) {
   const ended: (() => unknown)[] = []
@@ -136,7 +136,7 @@ function createNode(space: NetworkNamespace | undefined, properties: Record<stri
   }
 }
 
-/** Forwards connections at this address to the loopback port of the database. */
+/** Forwards connections to this address to the database's port on loopback. */
 async function forward(address: string, to: number) {
   const server = createServer((near) => {
     const far = connect(to, '127.0.0.1')

@@ -1,13 +1,16 @@
-/** Pseudo-random numbers from a seed, so that a failed run can be reproduced. */
+/** Pseudo-random numbers from a seed. With the same seed, a failed run can be reproduced. */
 export type Random = {
-  /** A number from 0 up to, but not including, 1. */
+  /** Returns a number from 0 up to, but not including, 1. */
   readonly next: () => number
-  /** An integer from 0 to `below` - 1. */
+  /** Returns an integer from 0 to `below` - 1. */
   readonly below: (below: number) => number
   readonly shuffled: <T>(items: readonly T[]) => T[]
 }
 
-/** Implements mulberry32. @param seed a 32-bit integer */
+/**
+ * Creates a generator with the mulberry32 algorithm.
+ * @param seed a 32-bit integer
+ */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0
 

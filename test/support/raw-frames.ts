@@ -1,4 +1,7 @@
-/** A frame as a browser sends it, with a mask of zeros (RFC 6455, section 5.2). */
+/**
+ * Builds a masked WebSocket frame, like those that browsers send. All bytes of the mask are zero (RFC 6455, section
+ * 5.2).
+ */
 export function maskedFrame(
   payload: string,
   { isLast = true, opcode = 1 }: { readonly isLast?: boolean; readonly opcode?: number } = {},

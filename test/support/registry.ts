@@ -4,7 +4,7 @@ import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 
 export type TestRegistry = {
-  /** The host name with the port, as in image names. */
+  /** The registry's host name and port, as used in image names. */
   readonly host: string
   /** The manifests, by `{name}:{tag}` and by `{name}@{digest}`. */
   readonly manifests: ReadonlyMap<string, Buffer>
@@ -14,8 +14,8 @@ export type TestRegistry = {
 }
 
 /**
- * A container image registry on a free loopback port, which supports pushes (OCI distribution specification).
- * @param certificate makes the registry use TLS
+ * Starts a registry for container images on a free loopback port. It accepts pushes (OCI Distribution Specification).
+ * @param certificate if present, the registry uses TLS with this certificate
  */
 export async function startTestRegistry(
   username: string,

@@ -3,16 +3,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** A folder for PATH. It contains `solhost`, as in a container, so that commands in messages start with `solhost`. */
+/**
+ * A folder for PATH that contains the program `solhost`, as in a container. The commands in Solhost's messages then
+ * start with `solhost`.
+ */
 export const INSTALLED = fileURLToPath(new URL('bin', import.meta.url))
 
 /**
- * Runs once for all tests and creates a folder that is removed at the end. Tests start hundreds of processes, which
- * share Node.js's compile cache in this folder. This halves the CPU time to start a process.
+ * Runs once before all tests. Creates a folder, and returns a function that removes it after the tests. The hundreds of
+ * processes that tests start share Node.js's compile cache in this folder. This halves the CPU time for starting a
+ * process.
  */
 export default function makeRunFolder(): () => void {
   const folder = mkdtempSync(join(memoryFolder() ?? tmpdir(), 'solhost-run-'))
-  // Database servers run under their own accounts.
+  // Database servers run as other system users, and must be able to open their files in this folder.
   chmodSync(folder, 0o711)
   process.env.SOLHOST_TEST_RUN = folder
   process.env.NODE_COMPILE_CACHE = join(folder, 'compiled')
@@ -21,7 +25,7 @@ export default function makeRunFolder(): () => void {
   mkdirSync(process.env.TMPDIR)
   chmodSync(process.env.TMPDIR, 0o1777)
   process.env.PATH = `${INSTALLED}:${process.env.PATH ?? ''}`
-  // npx sets this variable. If it were still set, printed commands would start with npx.
+  // npx sets this variable. With it, the commands in Solhost's messages would start with npx.
   delete process.env.npm_command
   return () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }
@@ -30,8 +34,8 @@ export default function makeRunFolder(): () => void {
 const ROOM = 6 * 1024 ** 3
 
 /**
- * The memory file system, where test databases don't wait for a disk. Null if there is none, if it has too little
- * space, or if it doesn't allow running programs.
+ * Returns the path of the in-memory file system, where databases don't wait for a disk. Null if there is none, it is
+ * read-only or too small, or programs can't run from it.
  */
 function memoryFolder(): string | null {
   if (!existsSync('/dev/shm')) return null
@@ -44,13 +48,13 @@ function memoryFolder(): string | null {
   return bavail * bsize < ROOM ? null : '/dev/shm'
 }
 
-/** Environment variables for processes that inherit nothing else from the tests' environment. */
+/** The compile cache's environment variable, for processes that don't inherit the tests' environment. */
 export function compileCache(): { readonly NODE_COMPILE_CACHE?: string } {
   const { NODE_COMPILE_CACHE } = process.env
   return NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
 }
 
-/** The folder of this run; its contents are removed after the last test. */
+/** Returns the folder for this test run. It is removed after the last test. */
 export function runFolder(): string {
   return process.env.SOLHOST_TEST_RUN ?? tmpdir()
 }

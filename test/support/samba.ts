@@ -15,7 +15,7 @@ export type Samba = {
   readonly base: string
   /** Runs `samba-tool` with these arguments on the domain's database. */
   readonly tool: (...words: readonly string[]) => void
-  /** How long it took to create the domain, in ms. */
+  /** How long creating the domain took, in ms. */
   readonly provisionTime: number
   readonly isAlive: () => boolean
   readonly stop: () => Promise<void>
@@ -27,7 +27,7 @@ const PORTS = [389, 636]
 /**
  * Starts Samba in its own network namespace, because it needs fixed ports.
  * @param prepare adds people and groups before it starts
- * @throws Error without root, or if Debian's packages samba and samba-ad-provision are not installed
+ * @throws Error if the user is not root, or if Debian's packages for Samba are not installed
  */
 export async function startSamba(prepare: (samba: Pick<Samba, 'base' | 'tool'>) => void): Promise<Samba> {
   if (!existsSync('/usr/sbin/samba') || !existsSync('/usr/share/samba/setup')) {
@@ -53,7 +53,7 @@ export async function startSamba(prepare: (samba: Pick<Samba, 'base' | 'tool'>) 
   async function stop(): Promise<void> {
     if (running !== null && isAlive()) {
       const gone = new Promise((resolve) => running?.once('exit', resolve))
-      // The server and its workers are one process group.
+      // Signal the whole process group: the server and its workers.
       process.kill(-(running.pid as number), 'SIGTERM')
       await gone
     }
@@ -64,7 +64,7 @@ export async function startSamba(prepare: (samba: Pick<Samba, 'base' | 'tool'>) 
   try {
     const start = performance.now()
     for (const name of ['ca.pem', 'dc.pem', 'dc-key.pem']) {
-      // Samba refuses a key that other accounts can read.
+      // Samba rejects a private key that other system users can read.
       writeFileSync(join(path, name), certificates.bytes(name), { mode: 0o600 })
     }
     const files = { cafile: 'ca.pem', certfile: 'dc.pem', keyfile: 'dc-key.pem' }

@@ -12,7 +12,7 @@ export const ORDERS: readonly TableRow[] = Array.from({ length: 45 }, (_, index)
   paid: index % 3 === 0,
 }))
 
-/** One element of every type, by name. */
+/** Form elements by name: one of every type. */
 export const EVERY_ELEMENT: readonly ElementDefinition[] = [
   { ...shown, type: 'label', name: 'intro', label: 'Fields with a star must be filled in.' },
   { ...shown, type: 'heading', name: 'customerHeading', label: 'Customer', level: 2 },
@@ -105,7 +105,7 @@ export const EVERY_ELEMENT: readonly ElementDefinition[] = [
 
 const named = (name: string) => EVERY_ELEMENT.find((element) => element.name === name) as ElementDefinition
 
-/** A form with one element of every type, arranged as an author would. */
+/** A form with one element of every type, in a typical layout. */
 export const SAMPLE_FORM: FormDefinition = {
   title: 'Order 4711',
   layout: [

@@ -1,11 +1,11 @@
 import { test } from 'vitest'
 
-/** Set by `npm run long -- full-scale`, which runs the files that use this module. */
+/** True in the full-scale run (`npm run long -- full-scale`), which runs the test files that import this module. */
 const IS_FULL = process.env.SOLHOST_FULL_SCALE === 'true'
 
 /**
- * Chooses the number of rounds, rows or requests in a test. The normal suite uses few, and `npm run long -- full-scale`
- * uses all.
+ * Selects the number of rounds, rows or requests in a test: `few` in normal test runs, and `full` in `npm run long --
+ * full-scale`.
  */
 export function scaled(few: number, full: number): number {
   return IS_FULL ? full : few

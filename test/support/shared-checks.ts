@@ -2,15 +2,18 @@ import { createHash } from 'node:crypto'
 import type { UploadCheck } from '../../runtime/check-upload.ts'
 import { createSupervisor, type Supervisor, type SupervisorOptions } from '../../runtime/supervisor.ts'
 
-/** In bytes. Larger uploads are checked each time, so that the stored results use little memory. */
+/**
+ * The maximum size of an upload whose check is reused, in characters. Results for larger uploads would use too much
+ * memory.
+ */
 const LARGEST = 200 * 1024
-/** The checks of this worker, by everything that they depend on. */
+/** This worker's upload checks. The key is a hash of everything that the result depends on. */
 const checks = new Map<string, Promise<UploadCheck>>()
 
 /**
- * A supervisor for test hosts. Tests upload the same solutions to many hosts, and each check needs a process. If a
- * check accepts an upload, all hosts of this worker therefore reuse the result. The supervisor starts no spare
- * processes. Tests of checks or spare processes use `createSupervisor`.
+ * Creates a supervisor for a test host. Tests upload the same solutions to many hosts, and each check needs a process.
+ * If an upload is valid, this worker's other hosts therefore reuse the result. The supervisor starts no spare
+ * processes. Tests of checks or spare processes must use `createSupervisor`.
  */
 export function createSharedSupervisor(options: SupervisorOptions): Supervisor {
   const supervisor = createSupervisor({ ...options, keepsSpare: false })

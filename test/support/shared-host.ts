@@ -6,9 +6,9 @@ import { runFolder } from './run-folder.ts'
 const hosts = new Map<string, Promise<Omit<TestHost, 'stop'>>>()
 
 /**
- * Returns this worker's host with these properties. All of the worker's test files share it, so they must not stop it.
- * They may only read, or change what they added under unique names. The host ends with the worker, and its folder is
- * removed after the run.
+ * Returns this worker's host with these properties. The worker's test files share it, so they must not stop it. They
+ * may change only what they have added, under unique names. The host stops when the worker exits, and its folder is
+ * removed after the test run.
  */
 export function sharedHost(properties: Record<string, string> = {}): Promise<Omit<TestHost, 'stop'>> {
   const key = JSON.stringify(Object.entries(properties).sort())

@@ -6,12 +6,12 @@ import { startOAuthHost } from './oauth-host.ts'
 import { type OidcProvider, startOidcProvider } from './oidc-provider.ts'
 import { runFolder } from './run-folder.ts'
 
-/** Settings for a solution whose users stay signed in. */
+/** OAuth settings for a solution whose users stay signed in, which requires a refresh token. */
 export const OFFLINE = { defaultScope: 'openid email profile offline_access', prompt: 'consent' }
 
 export type SharedOAuthHost = {
   readonly host: Omit<TestHost, 'stop'>
-  /** The shared provider. Test files must not stop it, and must restore its original accounts. */
+  /** The provider that the test files share. They must not stop it. If they change accounts, they must restore them. */
   readonly provider: OidcProvider
   /** A second provider, at a different address. */
   readonly other: OidcProvider
@@ -20,8 +20,8 @@ export type SharedOAuthHost = {
 let shared: Promise<SharedOAuthHost> | undefined
 
 /**
- * Returns this worker's host for sign-ins with a provider (see `sharedHost`). Its solution `flows` has a query
- * parameter `flow`, which chooses one of `FLOWS`. Users of its solution `offline` stay signed in. Each use of a
+ * Returns this worker's host for sign-ins with a provider (see `sharedHost`). The pages of its solution `flows` have a
+ * query parameter `flow`, which selects one of `FLOWS`. Users of its solution `offline` stay signed in. Each use of a
  * remembered login sends a request to the provider.
  */
 export function sharedOAuthHost(): Promise<SharedOAuthHost> {

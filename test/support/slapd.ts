@@ -8,9 +8,9 @@ import { waitUntil } from './wait-until.ts'
 
 /** A real OpenLDAP server on loopback, with its own data in a temporary folder. */
 export type Slapd = Pick<TestServer, 'freeze' | 'thaw' | 'kill' | 'restart' | 'isAlive'> & {
-  /** The URL with TLS from the first byte. */
+  /** The URL for LDAP over TLS. */
   readonly ldaps: string
-  /** The URL for StartTLS; slapd doesn't sign anyone in without encryption. */
+  /** The URL for StartTLS. slapd rejects sign-ins without encryption. */
   readonly ldap: string
   /** The certificate authority's certificate, in PEM format. */
   readonly ca: string
@@ -22,7 +22,7 @@ export const PEOPLE = `ou=People,${SUFFIX}`
 export const GROUPS = `ou=Groups,${SUFFIX}`
 /** The account that the host searches with. It can read everything except passwords. */
 export const SEARCHER = { dn: `cn=searcher,${SUFFIX}`, password: 'searcher’s secret: "\\*()' }
-/** The administrator, for tests that change entries. */
+/** The administrator's account, for tests that change entries. */
 export const ROOT = { dn: `cn=root,${SUFFIX}`, password: 'root secret' }
 
 const CONFIGURATION = (path: string) => `
@@ -73,16 +73,16 @@ ou: Groups
 let starting: Promise<Slapd> | undefined
 
 /**
- * The OpenLDAP server of this worker. Test files use unique names in it.
+ * Returns this worker's OpenLDAP server. Test files share it, so the names of their entries must be unique.
  * @throws Error if Debian's package slapd is not installed
  */
 export async function sharedSlapd(): Promise<Slapd> {
   if (!existsSync(PROGRAM)) throw new Error('These tests need OpenLDAP: install the package slapd.')
-  // Vitest ends a worker with this signal. Without a handler, the process's exit listeners would not be called.
+  // Vitest stops a worker with SIGTERM. Without a handler for it, the process's exit listeners would not be called.
   if (starting === undefined) process.once('SIGTERM', () => process.exit())
   starting ??= startSlapd()
   const server = await starting
-  // A previous test file may have failed while the server was stopped.
+  // The previous test file may have failed and left the server suspended or stopped.
   server.thaw()
   if (!server.isAlive()) await server.restart()
   return server
@@ -113,7 +113,7 @@ async function startSlapd(): Promise<Slapd> {
   }
   const { address, restart, ...server } = await startServer(program, runFolder())
   const ca = readFileSync(certificates.authority, 'utf8')
-  // Poll, because slapd reports that it has started shortly before it listens.
+  // Poll the port, because slapd reports its start shortly before it listens.
   const untilListening = () => waitUntil(() => Promise.all([address.port, plain].map(connectOnce)))
   await untilListening()
   return {

@@ -1,8 +1,8 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * Test files that take half a minute or more, mostly because they wait. If one of them started last, it would run alone
- * at the end.
+ * Test files that take half a minute or more, mostly waiting. They start first. If one of them started last, the whole
+ * run would wait for it.
  */
 const SLOW = [
   'test/attack/hardened.parts.test.ts',
@@ -23,8 +23,8 @@ const SLOW = [
 ]
 
 /**
- * Sorts test files by project, because a worker exits if the next file belongs to another project. Within a project,
- * slow files are first. The others follow in vitest's order, largest first.
+ * Groups the test files by project, because a worker can't be reused for another project's files. Within a project,
+ * slow files are first. The others are in vitest's order, largest first.
  */
 export class SlowFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -1,7 +1,10 @@
 import { ask } from './http.ts'
 import { bundleOf, moduleFile } from './zip.ts'
 
-/** A solution whose login takes a second and writes a log line if the field `custom_wait` is "yes". */
+/**
+ * Creates a solution with a slow login. If the login form's field `custom_wait` is "yes", the script writes a log line
+ * and runs for a second.
+ */
 export const slowSolution = (name = 'slow') =>
   bundleOf(
     { name, authenticator: 'AUTHENTICATOR', modules: ['auth'] },
@@ -14,7 +17,7 @@ export const slowSolution = (name = 'slow') =>
     },
   )
 
-/** Resolves when `times` of its logins have started. */
+/** Waits until `times` slow logins have started in the solution. */
 export async function untilSlowLogin(url: string, authorization: string, times = 1, name = 'slow'): Promise<void> {
   const isWaiting = async () => {
     const log = await ask(`${url}/admin/api/solutions/${name}/log`, { headers: { authorization } })

@@ -3,7 +3,7 @@ import type { Reporter, TestModule } from 'vitest/node'
 
 const SHOWN = 20
 
-/** Prints the slowest test files in a run, so that a change that makes tests slow is noticed immediately. */
+/** Prints the slowest test files after each run. Changes that make tests slow are then easy to notice. */
 export default class SlowestFiles implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const files = modules.map((module) => {
@@ -27,7 +27,7 @@ export default class SlowestFiles implements Reporter {
   }
 }
 
-/** The number of files and tests and the total time of each project. */
+/** Lists each project's number of files, number of tests, and total time. */
 function totals(files: readonly { readonly project: string; readonly tests: number; readonly ms: number }[]): string {
   return [...Map.groupBy(files, ({ project }) => project)]
     .map(([project, ones]) => {

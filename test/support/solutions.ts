@@ -14,7 +14,7 @@ import type { Json, Plugin } from '../../runtime/plugin.ts'
 import { namesOf, readTopLevel } from '../../runtime/sandbox/realm-names.ts'
 import { createSupervisor, type Supervisor, type SupervisorOptions } from '../../runtime/supervisor.ts'
 
-/** A complete manifest with these changes. */
+/** Returns a complete manifest with these properties. */
 export function manifestOf(written: Record<string, unknown>): Manifest {
   const { manifest, faults } = checkManifest({ name: 'probe', version: '1.0.0', ...written }, 'solution.json')
   if (manifest === null) throw new TypeError(JSON.stringify(faults))
@@ -25,8 +25,8 @@ export type ScriptRun = {
   /** The authenticator's script. */
   readonly script: string
   /**
-   * Whether to evaluate the script in a solution version that all such runs share, which saves starting a process. Only
-   * for tests that don't depend on positions or on how scripts load.
+   * Whether to evaluate the script in a solution version that all such runs share. This saves starting a process. Use
+   * it only for tests that don't depend on positions in the script or on how scripts are loaded.
    */
   readonly evaluated?: boolean
   readonly file?: string
@@ -43,7 +43,9 @@ export type ScriptRun = {
   } | null
 }
 
-/** The solution version shared by all runs with evaluated scripts. The script is a query parameter. */
+/**
+ * The script of the solution version that all runs with `evaluated` share. It evaluates the code in a query parameter.
+ */
 const EVALUATES = `function taken(queryParams, entry) {
   const { evaluated } = queryParams
   delete queryParams.evaluated
@@ -56,9 +58,12 @@ export type ScriptEnd = EntryResult & { readonly log: readonly (NewLogLine & Gue
 
 export type ScriptLab = {
   readonly run: (run: ScriptRun) => Promise<ScriptEnd>
-  /** Ends the process of a script that no test runs again, because idle processes use CPU time too. */
+  /** Ends the process of a script that no test runs again. Idle processes use CPU time too. */
   readonly retire: (run: Pick<ScriptRun, 'script' | 'file'>) => void
-  /** Runs a function body and returns its result as JSON. */
+  /**
+   * Runs this function body in the sandbox.
+   * @returns the parsed result
+   */
   readonly evaluate: (body: string, options?: Omit<ScriptRun, 'script'>) => Promise<unknown>
   /** Creates a solution from these parts, and a function that calls its entry functions. */
   readonly solution: (parts: Partial<PreparedSolution> & Pick<PreparedSolution, 'manifest'>) => ActiveSolution
@@ -152,7 +157,7 @@ export function createScriptLab(
       const from = lines.length
       const { arg = null, kind = 'login' } = run
       const { entry = 'onSolutionOpen' } = run
-      // The hardened realm has no eval.
+      // The hardened realm has no eval, so evaluated scripts can't be used there.
       const evaluated = run.evaluated === true && !isHardened
       const queryParams = evaluated ? { ...run.queryParams, evaluated: run.script } : (run.queryParams ?? {})
       const result = await runEntry(solutionOf(evaluated ? EVALUATES : run.script, run.file), {

@@ -10,7 +10,7 @@ type TdsValue = string | bigint | Uint8Array | null
 
 export type TdsServer = {
   readonly address: DatabaseServer
-  /** The received statements, in order. */
+  /** The SQL statements that the server has received, in order. */
   readonly statements: readonly string[]
   /** The number of open connections. */
   readonly open: () => number
@@ -19,9 +19,9 @@ export type TdsServer = {
 }
 
 /**
- * A minimal fake of Microsoft SQL Server. A driver can sign in and send statements; `answer` returns the responses.
- * This tests that the driver is integrated correctly, but proves nothing about a real server.
- * @param login an error with which every login fails
+ * Starts a minimal fake of Microsoft SQL Server. A driver can sign in and send statements, and the function `answer`
+ * returns the responses. Tests with it show that the driver is integrated correctly, but not how a real server behaves.
+ * @param login if present, every login fails with this error
  * @see https://learn.microsoft.com/openspecs/windows_protocols/ms-tds/
  */
 export async function startTdsServer(
@@ -42,7 +42,7 @@ export async function startTdsServer(
       return login === null ? Buffer.concat([LOGIN_ACK, DATABASE_CHANGE, done(0)]) : refusal(login)
     }
     if (type === TYPES.transaction) return Buffer.concat([transactionChange(message), done(0)])
-    // The driver sends its connection settings as a SQL batch.
+    // A SQL batch contains only the driver's connection settings.
     if (type === TYPES.batch) return done(0)
     const statement = statementOf(message)
     statements.push(statement)
@@ -99,7 +99,7 @@ function send(socket: Socket, message: Buffer): void {
   }
 }
 
-/** Reads the first argument of sp_executesql. */
+/** Returns the first argument of the call to sp_executesql, which is the SQL statement. */
 function statementOf(message: Buffer): string {
   let at = message.readUInt32LE(0)
   at += 2 + 2 + 2 // Skip 0xffff, the procedure's number and the flags.
@@ -141,7 +141,9 @@ function refusal({ number, message }: { readonly number: number; readonly messag
   return Buffer.concat([error, done(0, 2)])
 }
 
-/** When a transaction starts, the server sends a descriptor; when it ends, the descriptor becomes invalid. */
+/**
+ * The server sends a descriptor when a transaction starts. When the transaction ends, the descriptor becomes invalid.
+ */
 function transactionChange(message: Buffer): Buffer {
   const kind = message.readUInt16LE(message.readUInt32LE(0))
   const descriptor = Buffer.concat([Buffer.from([8]), Buffer.from([1, 2, 3, 4, 5, 6, 7, 8])])

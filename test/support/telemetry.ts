@@ -10,7 +10,7 @@ import { readItems } from '../../control-center/telemetry/reading/read-body.ts'
 import { openTelemetry, type Telemetry } from '../../control-center/telemetry/telemetry.ts'
 
 export type TestTelemetry = Telemetry & {
-  /** The clock, in epoch ms. It does not move unless it is set. */
+  /** The simulated clock, in epoch ms. It changes only when a test sets it. */
   time: number
   /** The ids of all environments. */
   readonly environments: string[]
@@ -18,7 +18,7 @@ export type TestTelemetry = Telemetry & {
   readonly tell: (environment: string, signal: Signal, request: Message) => Promise<{ rejected: number; why: string }>
 }
 
-/** Runs the telemetry part of the control center alone, with data in its own folder or on a database server. */
+/** Runs only the telemetry part of a control center. Its data is in a separate folder or on a database server. */
 export async function openTestTelemetry(properties: Record<string, string> = {}): Promise<TestTelemetry> {
   const home = mkdtempSync(join(tmpdir(), 'telemetry-test-'))
   const settings = readCenterSettings({ PLATFORM_HOME: home, ...properties })

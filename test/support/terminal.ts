@@ -7,7 +7,10 @@ import { promisify } from 'node:util'
 import { compileCache } from './run-folder.ts'
 import { waitUntil } from './wait-until.ts'
 
-/** The terminal program. If it is undefined, tests that need a terminal are skipped. */
+/**
+ * The path of tmux, which provides the terminal, or undefined if it is not installed. Tests that need a terminal are
+ * then skipped.
+ */
 export const tmuxPath = existsSync('/usr/bin/tmux') ? '/usr/bin/tmux' : undefined
 
 export type Typed = { readonly code: number; readonly screen: string }
@@ -16,22 +19,27 @@ export type Typed = { readonly code: number; readonly screen: string }
 export interface Terminal extends AsyncDisposable {
   /** Types a line and waits for the next prompt. */
   run(line: string): Promise<Typed>
-  /** Types a line without waiting. */
+  /** Types a line, and doesn't wait for the command to finish. */
   type(line: string): Promise<void>
-  /** The content since the last `run` or `type`. */
+  /** Returns what the terminal has shown since the last `run` or `type`. */
   screen(): Promise<string>
-  /** Waits until this text appears. */
+  /** Waits until the terminal shows this text. */
   until(text: string | RegExp): Promise<string>
   press(key: 'C-c'): Promise<void>
 }
 
-/** The prompt shows the exit code of the last command. */
+/** Matches the shell's prompt, which contains the last command's exit code. */
 const PROMPT = /(?:^|\n)\[(\d+)\]\$\s*$/
-// Set inside the shell, because a shell that only starts another shell removes the prompt from the environment.
+// Sets the prompt inside the shell. A non-interactive shell that starts it would remove the prompt from the
+// environment.
 const SHELL = "exec env 'PS1=[$?]$ ' bash --norc --noprofile"
 const OFTEN = { interval: 50 }
 
-/** @param env variables in addition to PATH and a separate HOME; the tests' own environment is not passed on */
+/**
+ * Opens a terminal with a shell.
+ * @param env environment variables, in addition to PATH and a separate HOME; the shell doesn't inherit the tests' own
+ * environment
+ */
 export async function openTerminal(options: {
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
@@ -39,7 +47,7 @@ export async function openTerminal(options: {
   const home = mkdtempSync(join(tmpdir(), 'solhost-terminal-'))
   const socket = `solhost-${randomUUID().slice(0, 8)}`
   const tmux = async (...words: string[]) => {
-    // The first call sets the environment of the tmux server.
+    // The tmux server inherits the environment of the first call.
     const environment = {
       PATH: process.env.PATH ?? '',
       HOME: home,
@@ -82,7 +90,7 @@ export async function openTerminal(options: {
     },
     async [Symbol.asyncDispose]() {
       await tmux('kill-server')
-      // Retries, because npm can still write its log there after all other processes have ended.
+      // Retries the removal: npm may still be writing its log there after all other processes have exited.
       rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
     },
   }

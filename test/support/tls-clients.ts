@@ -2,10 +2,10 @@ import { type ClientHttp2Session, connect, type OutgoingHttpHeaders } from 'node
 import { request as httpsRequest } from 'node:https'
 import type { Answer, Ask } from './http.ts'
 
-/** Options for requests over TLS; `ca` is the trusted authority, in PEM. */
+/** Sends a request over TLS. */
 export type AskTls = (url: string, ask?: Ask) => Promise<Answer>
 
-/** Sends each request over a new HTTP/1.1 connection. */
+/** Returns a function that sends each request over a new HTTP/1.1 connection. */
 export function askByHttp1(ca: Buffer): AskTls {
   return (url, { method = 'GET', headers = {}, body, path } = {}) =>
     new Promise((resolve, reject) => {
@@ -21,19 +21,25 @@ export function askByHttp1(ca: Buffer): AskTls {
     })
 }
 
-/** Sends all requests over one HTTP/2 connection, until `close`. A `Host` header becomes the request's authority. */
+/**
+ * Returns a function that sends requests over a single HTTP/2 connection. `close` closes the connection. A request's
+ * `Host` header becomes its authority.
+ */
 export function askByHttp2(
   origin: string,
   ca: Buffer,
 ): { readonly ask: AskTls; readonly session: ClientHttp2Session; readonly close: () => void } {
   const session = connect(origin, { ca })
-  // Ignore connection errors, because the requests fail with the same error.
+  // Ignore errors of the connection: its requests fail with the same error.
   session.on('error', () => undefined)
   const ask: AskTls = (url, given = {}) => askOn(session, url, given)
   return { session, ask, close: () => session.destroy() }
 }
 
-/** @throws the stream's error, or an Error if the stream ends without a response */
+/**
+ * Sends a request over this connection.
+ * @throws the stream's error, or an Error if the stream ends without a response
+ */
 function askOn(
   session: ClientHttp2Session,
   url: string,

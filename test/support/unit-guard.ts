@@ -5,9 +5,9 @@ import { Server } from 'node:net'
 import { afterEach } from 'vitest'
 
 /**
- * Fails unit tests that start a process, a thread or a server, or wait for the real clock. Imports don't show whether
- * code runs, so this file checks it while tests run. Such a test belongs in another project, which its file name
- * selects (CONTRIBUTING.md, "Tests").
+ * Fails unit tests that start a process, a thread or a server, or wait for the real clock. The check happens at run
+ * time, because imports don't show whether code runs. Move a test that fails here to another project by renaming its
+ * file (CONTRIBUTING.md, "Tests").
  */
 const require = createRequire(import.meta.url)
 const children = require('node:child_process') as Record<string, unknown>
@@ -17,11 +17,12 @@ const timersOfPromises = require('node:timers/promises') as Record<string, unkno
 
 const WATCH = Symbol.for('solhost.unit-guard')
 
-/** Delays shorter than this, in ms, are allowed, because the code under test uses short delays to batch or pause. */
+/** Tests may wait for less than this time, in ms. The code under test uses short delays for batches and pauses. */
 const LONGEST_DELAY = 100
 
 /**
- * The test files in a worker share its globals, so they are patched only once, although this module runs for each file.
+ * State that all test files in a worker share. They also share the worker's globals, so those are patched only once,
+ * although this module runs for each file.
  */
 type Watch = { problem: string | null; file: number }
 const shared = globalThis as { [WATCH]?: Watch }
@@ -35,7 +36,10 @@ function refuse(what: string): never {
   throw new Error(watch.problem)
 }
 
-/** @param file the number of the test file that set the timer; a later file does not report it */
+/**
+ * Reports a delay that was too long.
+ * @param file the number of the test file that set the timer; if another file runs by now, nothing is reported
+ */
 function checkDelay(delay: unknown, file: number): void {
   if (file !== watch.file) return
   if (Number(delay) < LONGEST_DELAY || delay === undefined) return
@@ -51,7 +55,7 @@ function watchGlobals(): void {
       super()
       if (options?.name !== 'checkpoints') refuse('starts a thread')
     }
-    // Does nothing. Without this thread, the embedded database does its own checkpoints.
+    // The checkpoint thread does nothing here. Without it, the embedded database does its own checkpoints.
     postMessage(): void {}
     unref(): void {}
     async terminate(): Promise<number> {
@@ -59,7 +63,7 @@ function watchGlobals(): void {
     }
   }
 
-  // Counts only delays that elapse, because a cleared timeout costs nothing.
+  // Check a delay only after it has elapsed: a timeout that is cleared costs no time.
   const { setTimeout: realTimeout } = timers
   const watchedTimeout = (callback: (...values: unknown[]) => void, delay?: number, ...values: unknown[]) => {
     const { file } = watch
@@ -81,14 +85,14 @@ function watchGlobals(): void {
 }
 if (watch.file === 1) watchGlobals()
 
-/** Returns the test's last forbidden action, or null, and resets it. */
+/** Returns the message about the test's last forbidden action, or null. Resets it. */
 export function takeProblem(): string | null {
   const found = watch.problem
   watch.problem = null
   return found
 }
 
-// The test fails even if the code under test catches the error.
+// Fail the test even if the code under test caught the error.
 afterEach(() => {
   const found = takeProblem()
   if (found !== null) throw new Error(found)

@@ -1,5 +1,5 @@
 /**
- * Raises the throttle limits, because tests sign in from one address far more often than people do. Tests of the
+ * Settings with high throttle limits. Tests sign in from one address far more often than people do. Tests of the
  * throttle set their own limits.
  */
 export const UNTHROTTLED = {

@@ -2,10 +2,14 @@ import type { TestHost } from './host.ts'
 import { ask, createVisitor } from './http.ts'
 import { bundleOf, moduleFile } from './zip.ts'
 
-/** The URL of a host, or of a load balancer in front of several hosts, and the admin account. */
+/** How to reach a host, or a load balancer in front of several hosts: the URL, and the admin account's header. */
 type Reached = Pick<TestHost, 'url' | 'admin'>
 
-/** Sends a request to the admin API, and checks the response status. */
+/**
+ * Sends a request to the admin API.
+ * @returns the response's JSON
+ * @throws Error if the status is not the expected one
+ */
 export async function askAdmin(
   host: Reached,
   method: string,
@@ -24,13 +28,16 @@ export async function askAdmin(
 
 export const PASSWORD = 'seven green tractors'
 
-/** @returns the new user's uid */
+/**
+ * Creates a user.
+ * @returns the user's uid
+ */
 export async function addUser(host: Reached, username: string, more: Record<string, unknown> = {}): Promise<string> {
   const user = { username, password: PASSWORD, permissions: ['Users'], mustChangePassword: false, ...more }
   return (await askAdmin(host, 'POST', 'users', user)).uid as string
 }
 
-/** Adds a solution whose users are in the users table. */
+/** Uploads a solution whose users are in the users table. */
 export async function addDefaultSolution(
   host: Pick<TestHost, 'upload'>,
   name: string,
@@ -41,7 +48,7 @@ export async function addDefaultSolution(
   if (answer.status !== 201) throw new Error(await answer.text())
 }
 
-/** Adds a solution with this authenticator script. */
+/** Uploads a solution with this authenticator script. */
 export async function addAuthenticatorSolution(
   host: Pick<TestHost, 'upload'>,
   name: string,

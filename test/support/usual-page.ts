@@ -3,18 +3,21 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 type OpenedPage = AsyncDisposable & { readonly page: Page }
 
 /**
- * Opens pages for a file's tests. A new browser profile starts a process and compiles all scripts again, which takes
- * more CPU time than most tests. Tests without special needs therefore share one page.
- * @param parts called when the first page opens, because hooks start the browser
- * @returns a function that opens the shared page or, with options, a page in its own browser profile. The shared page
- * is left clean, except for its cookies. Tests that change cookies, the language or the clock need their own profile.
+ * Lets the tests in a file share one page. A new browser profile starts a process and compiles all scripts again, which
+ * takes more CPU time than most tests. The shared page is reset after each use, except for its cookies. Tests that
+ * change cookies, the language or the clock need their own profile.
+ * @param parts is called when the first page is opened; by then, the test hooks have started the browser
+ * @returns a function that opens the shared page or, with options, a page in its own browser profile
  */
 export function createPages(
   parts: () => {
     readonly browser: Browser
-    /** The options of the shared page. */
+    /** The browser options for the shared page. */
     readonly options?: BrowserContextOptions
-    /** The URL of a response without scripts, on the origin whose stored data is cleared. */
+    /**
+     * The URL of a page without scripts. Opening it resets the shared page, and the stored data of its origin is
+     * cleared.
+     */
     readonly blank: string
     readonly signIn: (page: Page) => Promise<void>
   },

@@ -1,5 +1,6 @@
-// A separate program to run with a low `ulimit -n`. It uses up all file descriptors, tries to start everything that
-// needs processes or threads, then frees the descriptors and tries again. It prints the results as JSON.
+// Run this as a separate program with a low `ulimit -n`. It uses up all file descriptors, then tries to start
+// everything that needs a process or thread. Then it frees the descriptors and tries again. It prints the results as
+// JSON.
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
@@ -23,7 +24,7 @@ const onError = (message: string) => void told.push(message)
 const database = createEmbeddedDatabase({ file: join(folder, 'data.sqlite'), limits, timeZone, onError })
 const telemetry = threadDialect({ file: join(folder, 'telemetry.sqlite'), readOnly: false }).createDriver()
 
-/** The outcome of a promise, as a string. */
+/** Waits for a promise, and returns its outcome as a string. */
 const outcome = (promise: Promise<unknown>) =>
   promise.then(
     (value) => `done: ${JSON.stringify(value)}`,
@@ -46,7 +47,7 @@ const build = () =>
     ...{ signal: new AbortController().signal, say: () => {}, secrets: [] },
   })
 
-/** Queries the telemetry database, which runs in its own thread. */
+/** Sends a query to the telemetry database, which runs in its own thread. */
 async function ask(): Promise<unknown> {
   const connection = await telemetry.acquireConnection()
   try {
@@ -56,7 +57,7 @@ async function ask(): Promise<unknown> {
   }
 }
 
-/** Ends the thread, so that the next query starts another one. */
+/** Ends the telemetry database's thread. The next query starts a new one. */
 async function endThread(): Promise<void> {
   const connection = await telemetry.acquireConnection()
   await telemetry.releaseConnection(connection)
@@ -75,7 +76,7 @@ async function tryAll(): Promise<Record<string, string>> {
 }
 
 await telemetry.init()
-// The first run also reads the files that are read only once.
+// Also loads the files that are read only once, so later runs don't need descriptors for them.
 const before = await tryAll()
 await endThread()
 
@@ -83,7 +84,7 @@ const held: number[] = []
 try {
   for (;;) held.push(openSync('/dev/null', 'r'))
 } catch {
-  // Ignore errors, because no descriptor is left.
+  // The error means that no descriptor is left.
 }
 const without = await tryAll()
 for (const descriptor of held) closeSync(descriptor)

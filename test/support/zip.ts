@@ -4,7 +4,7 @@ import { ZipFile } from 'yazl'
 
 export type Files = Readonly<Record<string, string | Uint8Array>>
 
-/** Creates a normal ZIP file with the files in the given order. Names that end with `/` are folders. */
+/** Creates a valid ZIP file that contains the files in this order. Names that end with `/` are folders. */
 export async function zipOf(files: Files, options: { compress?: boolean } = {}): Promise<Buffer> {
   const zip = new ZipFile()
   for (const [name, content] of Object.entries(files)) {
@@ -15,17 +15,17 @@ export async function zipOf(files: Files, options: { compress?: boolean } = {}):
   return buffer(zip.outputStream)
 }
 
-/** The JSON of a manifest with all required properties and `extra`. */
+/** Returns the JSON text of a manifest with all required properties, and those in `extra`. */
 export function manifestText(extra: Readonly<Record<string, unknown>> = {}): string {
   return JSON.stringify({ name: 'crm', version: '1.0.0', ...extra })
 }
 
-/** Creates a small valid bundle, with `files` added to its files or replacing them. */
+/** Creates a small bundle from a manifest and `files`. */
 export async function bundleOf(manifest: Readonly<Record<string, unknown>> = {}, files: Files = {}): Promise<Buffer> {
   return zipOf({ 'solution.json': manifestText(manifest), ...files })
 }
 
-/** A module's manifest, under its path in a bundle. */
+/** Returns a module's manifest as a file with its path in a bundle. */
 export function moduleFile(name: string, extra: Readonly<Record<string, unknown>> = {}): Files {
   return { [`modules/${name}/solution.json`]: manifestText({ name, type: 'module', ...extra }) }
 }
@@ -40,26 +40,26 @@ type Header = {
   readonly extra: Uint8Array
 }
 
-/** A ZIP entry that can contain wrong data. Values that are omitted here are correct. */
+/** A ZIP entry that may contain incorrect data. Properties that are omitted get correct values. */
 export type RawEntry = Partial<Header> & {
   readonly content?: string | Uint8Array
-  /** The compressed bytes. By default the content, deflated if the method requires it. */
+  /** The data as stored. By default, this is the content, deflated if the method requires it. */
   readonly packed?: Uint8Array
-  /** Values in the local file header instead of the correct ones. */
+  /** Incorrect values for the local file header. */
   readonly local?: Partial<Header>
-  /** Bytes after the data. */
+  /** Bytes after the entry's data, such as a data descriptor. */
   readonly descriptor?: Uint8Array
-  /** Bytes before the local file header that don't belong to any entry. */
+  /** Bytes before the local file header. They belong to no entry. */
   readonly gap?: Uint8Array
   /** The Unix mode, including the file type, such as 0o120777 for a symbolic link. */
   readonly mode?: number
   /** MS-DOS attributes, such as 0x10 for a folder. */
   readonly dosAttributes?: number
   readonly madeBy?: number
-  /** The disk number in the central directory. */
+  /** The disk number that the central directory states for this entry. */
   readonly disk?: number
   readonly comment?: Uint8Array
-  /** The local file header's offset, as stated in the central directory. */
+  /** The offset that the central directory states for the local file header. */
   readonly offset?: number
   /** Omits the local file header and the data. */
   readonly directoryOnly?: boolean
@@ -73,11 +73,11 @@ export type RawEnd = {
   readonly disk?: number
   readonly directoryDisk?: number
   readonly comment?: Uint8Array
-  /** The comment's length, if it differs from the real length. */
+  /** The stated length of the comment, if it differs from the real length. */
   readonly commentLength?: number
   /** Bytes after the central directory. */
   readonly gap?: Uint8Array
-  /** Zip64 records before the end of central directory record, with the correct numbers or with these. */
+  /** Adds Zip64 records before the end of central directory record. These values replace the correct ones. */
   readonly zip64?: {
     readonly entries?: bigint
     readonly entriesOnDisk?: bigint
@@ -116,7 +116,7 @@ export function rawZip(entries: readonly RawEntry[], end: RawEnd = {}): Buffer {
   return Buffer.concat([...parts, central, endRecords(entries.length, at, central.length, end)])
 }
 
-/** A data descriptor with the correct numbers or with these. */
+/** Builds a data descriptor. The given values replace the correct ones. */
 export function descriptorOf(
   content: string,
   options: { signature?: boolean; wide?: boolean; crc?: number; packedSize?: number; size?: number } = {},
@@ -131,7 +131,7 @@ export function descriptorOf(
   ])
 }
 
-/** Zip64's extra field with these 8-byte numbers. */
+/** Builds a Zip64 extra field that contains these 8-byte numbers. */
 export function zip64Field(...values: number[]): Buffer {
   return Buffer.concat([numbers16(1, values.length * 8), numbers64(...values)])
 }

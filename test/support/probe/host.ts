@@ -1,11 +1,11 @@
 import type { Json, Plugin } from '../../../runtime/plugin.ts'
 
 export type Probe = Plugin & {
-  /** The values of all commands and requests since the last call. */
+  /** Returns the arguments of all commands and requests since the last call of `take`. */
   readonly take: () => readonly (readonly Json[])[]
 }
 
-/** A binding that accepts everything, to record which values cross the sandbox boundary. */
+/** Creates a plugin whose binding accepts any value. It records the values that cross the sandbox boundary. */
 export function createProbe(): Probe {
   let arrived: (readonly Json[])[] = []
   const keep = (_call: unknown, args: readonly Json[]) => void arrived.push(args)

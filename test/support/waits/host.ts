@@ -1,12 +1,12 @@
 import type { PluginApi } from '../../../base/bundles/plugins.ts'
 import type { Plugin } from '../../../runtime/plugin.ts'
 
-/** How long a response takes, in ms. */
+/** How long the plugin takes to respond, in ms. */
 const ANSWER_TIME = 100
 
 /**
- * A plugin as an operator would add it. Scripts wait for its responses, so that a test can act in the middle of a
- * login.
+ * A plugin like those that operators add. Its responses are slow, so a test can act while a script waits in the middle
+ * of a login.
  */
 export default (api: PluginApi): Plugin => {
   const nothing = api.z.tuple([])
