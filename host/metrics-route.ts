@@ -26,7 +26,7 @@ export function metricsRoute(telemetry: Pick<Telemetry, 'scrape'>, requireAdmin:
 /**
  * Serves `/metrics` without authentication, on a separate port that serves nothing else. Chosen here: a scraper inside
  * a cluster then needs neither a token nor access to the admin pages. Network rules must restrict access to the port.
- * Requests from browser pages are rejected, whatever host name they use.
+ * Requests from web pages are always rejected.
  * @param names additional host names to accept: `METRICS_HOST` and `ALLOWED_HOSTS`
  */
 export function metricsServer({ scrape }: Pick<Telemetry, 'scrape'>, names: readonly string[], log: Logger): Server {

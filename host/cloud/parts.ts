@@ -16,7 +16,7 @@ import { createTakenFile } from './managed/taken-file.ts'
 /** The parts that connect a host to its control center. */
 export type CloudParts = {
   readonly managedSettings: ManagedSettings
-  /** Null, like `managed`, if the host is not connected to a control center. */
+  /** This and `managed` are null if the host is not connected to a control center. */
   readonly cloudLogin: CloudLogin | null
   /** Applies the desired state. The caller must start it. */
   readonly managed: Managed | null

@@ -35,7 +35,7 @@ export type Settings = ServiceSettings & {
    * domain.
    */
   readonly passkeyDomain: string | null
-  /** `host:port` entries. */
+  /** Hosts and ports in the form `host:port`. */
   readonly httpAllowedHosts: readonly string[]
   readonly oauthAllowedHosts: readonly string[]
   /** `SOLUTIONS_FOLDER`; empty if not set. */

@@ -42,7 +42,7 @@ export function telemetryFault(values: Partial<Values>): string | null {
     return `METRICS_PORT must differ from PORT, ADMIN_PORT and HTTP_REDIRECT_PORT, but is "${port}"`
   }
   const isConnected = values.ENVIRONMENT === 'onprem' && values.REMOTE_ENVIRONMENT_TOKEN !== ''
-  // An invalid URL is reported elsewhere.
+  // Other checks report invalid URLs.
   const addresses = [
     values.CLOUD_URL,
     values.OTEL_EXPORTER_OTLP_ENDPOINT,

@@ -78,7 +78,7 @@ export interface HostTables extends Tables, Pick<MailTables, 'host_mails' | 'hos
     once_key: string
     /** While the run is in progress, one of the job's `atOnce` slots; otherwise the run's id. */
     slot: string
-    /** These three columns are JSON or null. `data` is erased once the run has succeeded. */
+    /** `tenant`, `data` and `result` are JSON or null. `data` is erased once the run has succeeded. */
     tenant: string | null
     data: string | null
     result: string | null

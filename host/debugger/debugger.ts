@@ -10,7 +10,7 @@ import type { DebugTarget, DebugTargets } from './targets.ts'
 
 /** Connects Chrome DevTools to this host's scripts. It uses the HTTP and WebSocket protocol of Node's inspector. */
 export interface Debugger {
-  /** For example `127.0.0.1:9229`. */
+  /** The debugger's address, for example `127.0.0.1:9229`. */
   readonly address: string
   /** The debug targets with the links to open in Chrome. */
   links(): Promise<readonly (DebugTarget & { readonly link: string })[]>

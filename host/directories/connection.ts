@@ -25,7 +25,7 @@ export interface Connection {
 export interface Connections {
   /**
    * Opens a connection, calls `work` and closes the connection.
-   * @param options `isBatch`: the time limit applies to each request, not to all requests together
+   * @param options if `isBatch` is true, the time limit applies to each request, not to all requests together
    * @throws ERR_DIRECTORY_UNREACHABLE, ERR_DIRECTORY_REFUSED
    */
   use<T>(
@@ -256,7 +256,7 @@ function check(socket: Socket): Checked {
   return { isAfterOneMessage: () => count === 1 && !reader.hasRest() }
 }
 
-/** `isAfterOneMessage`: whether exactly one message was received. */
+/** `isAfterOneMessage` returns whether exactly one message was received. */
 type Checked = { readonly isAfterOneMessage: () => boolean }
 
 /**

@@ -18,7 +18,7 @@ export interface MessageReader {
 /** Maximum bytes that one connection may receive. No lookup needs that many. */
 const MOST_BYTES = 4 * 1024 ** 2
 
-/** Tags (RFC 4511, appendix B). */
+/** BER tags in LDAP messages (RFC 4511, appendix B). */
 const [INTEGER, STRING, ENUMERATED, SEQUENCE, SET] = [0x02, 0x04, 0x0a, 0x30, 0x31]
 const [BIND, ENTRY, DONE, REFERENCE, EXTENDED] = [0x61, 0x64, 0x65, 0x73, 0x78]
 const CONTROLS = 0xa0
@@ -115,7 +115,7 @@ function childrenOf(message: Buffer, { from, end }: Element): Element[] {
   return elementsIn(message, from, end)
 }
 
-/** @throws Error if the elements don't fill the range exactly */
+/** Splits a range of bytes into elements. @throws Error if they don't fill the range exactly */
 function elementsIn(bytes: Buffer, from: number, end: number): Element[] {
   const found: Element[] = []
   for (let at = from; at < end; ) {
@@ -128,7 +128,7 @@ function elementsIn(bytes: Buffer, from: number, end: number): Element[] {
 }
 
 /**
- * @returns null if the element's length hasn't been received yet
+ * @returns the element at `start`; null if its length hasn't been received yet
  * @throws Error if LDAP doesn't use such a tag or length
  */
 function elementAt(bytes: Buffer, start: number): Element | null {

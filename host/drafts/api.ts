@@ -50,7 +50,7 @@ const UNCHANGED = { 304: { description: 'the file still has the `etag` in `If-No
 const draftOf = ({ params: { name, id } }: OfDraft) => ({ solution: name, id })
 const namedDraft = ({ params: { name, id } }: OfDraft) => ({ solution: name, target: draftTarget(id) })
 
-/** API routes for the workbench: drafts, their files, and files of versions. */
+/** API routes for the workbench, for drafts, their files, and the files of versions. */
 export function draftRoutes(parts: DraftApiParts): AdminRoute[] {
   return [
     ...listRoutes(parts),

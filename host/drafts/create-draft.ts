@@ -41,7 +41,7 @@ export async function createDraft(given: NewDraft, { drafts, store }: CreateDraf
   const base = given.base ?? (template === 'login-page' ? active : null)
   if (base !== null && !(await store.hasVersion(solution, base))) throw versionNotFound(solution, base)
   const draft = await drafts.create({ solution, base, owner }, filesOf(solution, base, template))
-  // The version can't be erased while a draft is based on it, but it may have been erased just before.
+  // The version can't be erased while a draft is based on it, but it may have been erased just before that.
   if (base === null || (await store.hasVersion(solution, base))) return draft
   await drafts.remove(solution, draft.id)
   throw versionNotFound(solution, base)

@@ -54,7 +54,7 @@ export function createDraftEditor({ drafts, versions, limits }: DraftEditorParts
     return content
   }
 
-  /** Returns the change that writes a file. @param base the file at this path in the draft's base */
+  /** Returns the change to the draft that writes a file. @param base the file at this path in the draft's base */
   function written(path: string, content: Uint8Array, base: FileFacts | undefined): DraftChange {
     return base?.etag === contentEtag(content) ? { drop: [path] } : { put: new Map([[path, content]]) }
   }

@@ -31,7 +31,7 @@ export function withVersion(content: Uint8Array, version: string): Uint8Array | 
   return Buffer.from(`${text.slice(0, start)}${JSON.stringify(version)}${text.slice(start + written.length)}`)
 }
 
-/** The version after `active`: its patch number plus one. */
+/** Returns the version after `active`, with the patch number incremented. */
 export function nextVersion(active: string): string {
   const [, major, minor, patch] = /^(\d+)\.(\d+)\.(\d+)/.exec(active) ?? []
   return major === undefined ? active : `${major}.${minor}.${Number(patch) + 1}`

@@ -21,8 +21,8 @@ export type PublishParts = DraftBundleParts & {
 export type Published<Shown> = { readonly uploaded: Shown; readonly revision: number }
 
 /**
- * Uploads a draft as a version with the number `version`. Afterwards, the published version is the draft's base, and
- * the draft contains only changes that were saved in the meantime.
+ * Uploads a draft as a version with the number `version`. The published version becomes the draft's base. The draft
+ * then contains only changes that were saved in the meantime.
  * @param over the version that must be active; null if no version may be active
  * @param explain runs the upload of the packed bundle, and adds source lines to its errors and warnings
  * @throws ERR_CHANGED_MEANWHILE if another version is active, and the other errors of `Uploads.upload`
@@ -117,7 +117,7 @@ export async function rebaseDraft(
     result = { isDone, taken, conflicts }
     return isDone && current.base !== onto ? { base: onto, drop } : null
   })
-  // The version can't be erased while a draft is based on it, but it may have been erased just before.
+  // The version can't be erased while a draft is based on it, but it may have been erased just before that.
   if (!(await store.hasVersion(solution, onto))) throw versionNotFound(solution, onto)
   return { ...result, draft }
 }

@@ -46,7 +46,7 @@ export type TryParts = {
   /** The host's own supervisor. It is used only to check whether there is enough free memory. */
   readonly supervisor: Pick<Supervisor, 'needRoom'>
   readonly limits: Limits
-  /** PLATFORM_HOME. Temporary folders are created here, because the system's temporary folder may not be writable. */
+  /** PLATFORM_HOME, where temporary folders are created. The system's temporary folder may not be writable. */
   readonly home: string
 }
 

@@ -27,7 +27,7 @@ export function createVersionFiles(
   limits: Limits,
 ): VersionFiles {
   const inTurn = createBundleTurns('bundles', supervisor.needRoom, limits)
-  /** Least recently used first. */
+  /** Cached file lists, least recently used first. */
   const lists = new Map<string, ReadonlyMap<string, FileFacts>>()
 
   async function unpack(
@@ -43,7 +43,7 @@ export function createVersionFiles(
   async function listOf(solution: string, sha256: string): Promise<ReadonlyMap<string, FileFacts>> {
     const key = `${solution}@${sha256}`
     const known = lists.get(key)
-    // Another host may have erased the version.
+    // Another host may have erased the version in the meantime.
     if (known !== undefined && !(await store.hasVersion(solution, sha256))) throw versionNotFound(solution, sha256)
     const list = known ?? factsOf(await unpack(solution, sha256, () => true))
     lists.delete(key)

@@ -58,7 +58,10 @@ export function createEndpoints(parts: EndpointParts): AnswerEndpoint {
     return check
   }
 
-  /** @returns null after the response to OPTIONS. @throws ERR_NOT_FOUND, ERR_METHOD_NOT_ALLOWED */
+  /**
+   * Finds the endpoint. Responds to OPTIONS requests itself, and then returns null.
+   * @throws ERR_NOT_FOUND, ERR_METHOD_NOT_ALLOWED
+   */
   function match(
     ctx: Context,
     solution: ActiveSolution,

@@ -19,7 +19,7 @@ export type DatabaseGrant = {
 export type Grants = {
   /** Keyed by the name that scripts use. The object has no prototype, so that any name can be looked up safely. */
   readonly databases: Readonly<Record<string, DatabaseGrant>>
-  /** Hosts that scripts may send requests to, such as `readGrantedHost` or `api.example.org`. See `readGrantedHost`. */
+  /** Hosts that scripts may send requests to, such as `api.example.org` or `10.0.0.7:8443`. See `readGrantedHost`. */
   readonly http: readonly string[]
   /** Whether the solution's scripts may use the users table. */
   readonly users: boolean

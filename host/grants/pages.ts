@@ -73,7 +73,7 @@ function hostRows(asked: Asked, granted: ShownGrants) {
   })
 }
 
-/** All secrets. Secrets that the manifest names but nobody has set come first; their `hosts` is null. */
+/** Returns all secrets. Secrets that the manifest names but nobody has set are first; their `hosts` is null. */
 function secretRows(active: ActiveSolution | null, listed: readonly ListedSecret[]) {
   const ofProvider = secretNameOf(active?.manifest.oauth?.apiSecret ?? '')
   const ofSignatures =

@@ -17,7 +17,7 @@ export type Run = {
   readonly job: string
   readonly state: RunState
   readonly tenant: Tenant | null
-  /** JSON. */
+  /** The run's data as JSON. */
   readonly data: string | null
   readonly result: string | null
   readonly failure: RunFailure | null

@@ -53,7 +53,7 @@ export interface SendLinks {
    */
   fromOperator(kind: OperatorKind, user: User, solution: LinkSolution): Promise<SentLink>
   /**
-   * Mails a link that a user, or anyone at a login page, requested.
+   * Mails a link that a user requested, or that anyone requested on a login page.
    * @returns false if no email can be sent now, or the user already has three valid links
    */
   fromUser(requested: RequestedLink): Promise<boolean>
@@ -163,7 +163,7 @@ export interface OperatorLinks extends Pick<SendLinks, 'needShare' | 'fromOperat
   /** Lists the solutions whose sign-in uses the users table. Links can open these solutions' pages. */
   solutions(): Promise<readonly LinkSolution[]>
   /**
-   * @param name if undefined, the default solution is used, or the only one if there is no default
+   * @param name if undefined, the default solution is returned, or the only one if there is no default
    * @throws ERR_REQUEST_INVALID if the solution is unknown, or there are several and none is the default
    */
   solutionFor(name: string | undefined): Promise<LinkSolution>

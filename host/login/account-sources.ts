@@ -40,7 +40,7 @@ export interface FormSource extends AccountSource {
   /** The name under which sign-in attempts for its accounts are counted. */
   countedAs(solution: ActiveSolution): string
   check(asking: Asking, fields: ReadonlyMap<string, string>): Promise<SignInAnswer>
-  /** Whether the user whose passkey was used may sign in. @param fields as sent by the login page */
+  /** Whether the passkey's user may sign in. @param fields as sent by the login page */
   checkPasskey(asking: Asking, owner: PasskeyOwner, fields: ReadonlyMap<string, string>): Promise<SignInAnswer>
 }
 

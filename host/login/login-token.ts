@@ -15,11 +15,11 @@ export interface LoginTokens {
   /**
    * Marks a token as used, on all hosts. The caller must check the token's permissions against those in the solution's
    * manifest.
-   * @returns null if the token was not issued by this platform, is expired or was already used. Also null if it is for
-   *   another solution; the token then remains unused
+   * @returns null if the token was not issued by this platform, is expired or was already used. Also null if the token
+   *   is for another solution; it then remains unused
    */
   consume(solution: string, token: string): Promise<Login | null>
-  /** Deletes the records of used tokens of all kinds that have expired. */
+  /** Deletes expired records of used tokens of all kinds. */
   sweep(): Promise<void>
 }
 

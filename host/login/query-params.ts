@@ -41,7 +41,10 @@ export function argumentOf(url: ReadonlyMap<string, string>): string | null {
   return url.get('argument') ?? null
 }
 
-/** The fields that a login page keeps or is prefilled with. The template decides which inputs show them. */
+/**
+ * Returns the fields that a login page prefills, or preserves across requests. The template decides which inputs show
+ * them.
+ */
 export function keptFields(
   from: ReadonlyMap<string, string>,
   options: { readonly username: boolean },

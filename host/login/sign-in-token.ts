@@ -33,8 +33,8 @@ export interface ClientSignIns {
   /**
    * Marks a token as used, on all hosts. The caller must check the token's permissions against those in the solution's
    * manifest.
-   * @returns null if the token was not issued to a client, is expired or was already used. Also null if it is for
-   *   another solution or browser; the token then remains unused
+   * @returns null if the token was not issued to a client, is expired or was already used. Also null if the token is
+   *   for another solution or browser; it then remains unused
    */
   consume(solution: string, token: string, browser: string): Promise<ClientSignIn | null>
 }

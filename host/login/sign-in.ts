@@ -54,10 +54,7 @@ type Attempt = Arrival & { readonly source: FormSource; readonly fields: Readonl
 
 type Shown = Pick<Attempt, 'ctx' | 'solution' | 'locale' | 'fields'>
 
-/**
- * Errors that mean that the credentials were not checked, because the source is unreachable or rejects the request.
- * Each has a state of the login page.
- */
+/** The login page's state for each error that keeps the source from checking the credentials. */
 const AWAY: Partial<Record<ErrorCode, LoginStateName>> = {
   ERR_DATABASE_UNREACHABLE: 'unavailable',
   ERR_CLOUD_UNREACHABLE: 'cloudAway',
@@ -181,7 +178,7 @@ async function checkPasskey(attempt: Attempt, parts: SignInParts): Promise<Refus
   // A passkey that did not verify its user is accepted only as a second step.
   if (used.kind !== 'right' || !used.isVerified) return refused(attempt, PASSKEY_REFUSED, parts)
   const { account } = used
-  // Scripts may also sign in users of the users table.
+  // Scripts may also sign in users in the users table.
   const isOfSource = account.source === source.name || (source.name === '' && account.source === 'users')
   if (!isOfSource || (account.source !== 'users' && account.solution !== solution.name)) {
     return refused(attempt, PASSKEY_REFUSED, parts)

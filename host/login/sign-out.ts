@@ -71,7 +71,7 @@ async function endHere(
   if (cookies.length > 0) setCookie(ctx, 'session', scope, null)
   let providerLogin = session?.providerLogin ?? null
   const rememberCookies = readCookies(ctx, 'remember', scope)
-  // The remembered login may outlive its session, so end it too.
+  // The remembered login may outlast the session. In that case, it contains the id of the sign-in at the provider.
   const known = providerLogin === null ? await findUse(solution, rememberCookies, remembered) : null
   if (known !== null && known.use.kind !== 'stolen') providerLogin = known.use.series.providerLogin
   for (const cookie of rememberCookies) await remembered.end(solution, cookie)

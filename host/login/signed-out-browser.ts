@@ -13,8 +13,8 @@ export function noteSignedOut(ctx: Context, scope: CookieScope): void {
 }
 
 /**
- * Whether the user signed out here since their last sign-in. Stays true until a sign-in succeeds. So the provider
- * prompts the user again even after an abandoned sign-in.
+ * Whether the user has signed out here since their last successful sign-in. While this is true, the provider prompts
+ * the user, even after an abandoned sign-in.
  */
 export function wasSignedOut(ctx: Context, scope: CookieScope): boolean {
   return readCookie(ctx, 'signed-out', scope) !== undefined

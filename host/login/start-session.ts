@@ -34,8 +34,8 @@ export type SessionBasis = {
 }
 
 /**
- * The basis of a session if the user signed in with a token. A script may issue a token for any uid, even someone
- * else's. No source can check the user again.
+ * The basis of a session if the user signed in with a token. A script may issue a token for any uid, even another
+ * user's. No source can check the user again.
  */
 export const BASIS_OF_TOKEN: SessionBasis = {
   source: '',

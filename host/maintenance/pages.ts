@@ -5,7 +5,7 @@ import type { Maintenance } from './maintenance.ts'
 export type MaintenancePageParts = { readonly maintenance: Maintenance; readonly audit: Audit }
 
 export function addMaintenancePages(pages: PageRouter, { maintenance, audit }: MaintenancePageParts): void {
-  /** The last change, from the audit log; null if it is older than the log's retention period. */
+  /** The last change of maintenance mode, from the audit log; null if it is older than the log's retention period. */
   async function lastSet(): Promise<WrittenEntry | null> {
     const { items } = await audit.read({ action: 'maintenance', outcome: 'ok', limit: 1 })
     return items[0] ?? null

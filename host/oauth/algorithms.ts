@@ -13,7 +13,7 @@ const ED25519 = { kty: 'OKP', crv: 'Ed25519', hash: 'sha512' } as const
 /**
  * All algorithms that are accepted for a provider's tokens. None is symmetric. Otherwise, attackers could sign a token
  * with the client secret, or with a public key as the secret. OIDC Core specifies no hash for Ed25519. Chosen here: the
- * hash that the signature itself uses.
+ * hash that is part of the signature algorithm.
  */
 export const ALGORITHMS: Readonly<Record<string, SignatureAlgorithm>> = {
   RS256: { ...RSA, hash: 'sha256' },

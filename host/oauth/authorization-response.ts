@@ -27,7 +27,7 @@ export function stateOfResponse(parameters: URLSearchParams): string | null {
 
 /**
  * Checks the response against the request (RFC 6749 section 4.1.2, RFC 9207, OIDC Core sections 3.1.2.5 and 3.2.2.5).
- * @throws OAuthProblem if the response is an error or from another provider, or does not match the request
+ * @throws OAuthProblem if the response is an error, is from another provider, or does not match the request
  */
 export function checkAuthorizationResponse(
   parameters: URLSearchParams,

@@ -34,8 +34,8 @@ export type BackchannelLogoutParts = {
 type Registered = { readonly configuration: OAuthConfiguration; readonly provider: Provider }
 
 /**
- * Handles a provider's message that a user signed out there (OIDC Back-Channel Logout 1.0). Ends the sessions and
- * remembered logins that began with a sign-in there, on all hosts within a second.
+ * Handles a provider's message that a user signed out there (OIDC Back-Channel Logout 1.0). Ends the user's sessions
+ * and remembered logins that began with a sign-in at the provider. This takes effect on all hosts within a second.
  * @returns why the token is rejected; null if it was accepted
  */
 export async function backchannelLogout(

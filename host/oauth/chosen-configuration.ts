@@ -24,7 +24,7 @@ export interface ConfigurationChooser {
 }
 
 export type ConfigurationChooserParts = {
-  /** The settings that override the manifest's. */
+  /** The stored settings, which override the manifest's. */
   readonly settings: Pick<OAuthSettingsStore, 'get'>
   readonly runEntry: EntryRunner
   readonly refusalOf: ProviderRequests['refusalOf']

@@ -7,7 +7,7 @@ import { OAuthProblem } from './problems.ts'
 /** The secrets that authenticate a client at the token endpoint. */
 export interface ClientSecrets {
   /**
-   * @param tokenEndpoint where to send the secret. The operator must have allowed the secret for this host
+   * @param tokenEndpoint where to send the secret. If the operator set the secret, they must have allowed this host
    * @returns null for a client without a secret
    * @throws OAuthProblem `oauth_configuration`
    */
@@ -38,8 +38,8 @@ export function createClientSecrets(secrets: Pick<Secrets, 'forHost'>, now: () =
   }
 
   /**
-   * Checks the UserInfo URL, to which users' access tokens are sent. Its host must be that of the token endpoint, the
-   * same with the prefix `api.` (GitHub), or a host that may receive the operator's secret. Otherwise, the author of
+   * Checks the UserInfo URL, to which users' access tokens are sent. Its host must be the token endpoint's host, that
+   * host with the prefix `api.` (GitHub), or a host that may receive the operator's secret. Otherwise, the author of
    * the settings could send users' access tokens to any host.
    */
   async function checkUserInfo(solution: string, apiSecret: string, userInfo: string, tokenEndpoint: string) {

@@ -31,7 +31,10 @@ export type OAuthConfiguration = {
   readonly apiSecret: string | null
   /** Apple's developer team and key. If set, `apiSecret` is a private key that signs the client secret. */
   readonly signedSecret: { readonly teamId: string; readonly keyId: string } | null
-  /** The exact `iss`. It is also used for discovery, unless the settings name all required endpoints. */
+  /**
+   * The exact value that `iss` must have. It is also used for discovery, unless the settings name all required
+   * endpoints.
+   */
   readonly issuer: string | null
   /**
    * Whether `issuer` is Microsoft's `common` or `organizations`. The discovery documents of these have the issuer

@@ -36,7 +36,10 @@ export type KeptState = z.infer<typeof KeptState>
  * the control center is unreachable.
  */
 export interface KeptStates {
-  /** @returns null if no statement was ever accepted, or the stored one is unreadable. `taken` doesn't depend on it */
+  /**
+   * @returns null if no statement was ever accepted, or the stored one is unreadable. Even then, `taken` returns the
+   *   sequence number
+   */
   get(): Promise<KeptState | null>
   /** Like `get`, but cached for at most 1 s. Changes on this node apply immediately. */
   getBriefly(): Promise<KeptState | null>

@@ -15,8 +15,8 @@ import { createReports, type ReportParts } from './reports.ts'
 import { StatementRefused } from './statement.ts'
 
 /**
- * Keeps this host in the state that its control center requests. While the control center is unreachable, running
- * solutions continue.
+ * Keeps this host in the state that its control center requests. While the control center is unreachable, solutions
+ * keep running.
  */
 export interface Managed {
   /** Applies the stored state, even if the control center is unreachable, and starts polling. */
