@@ -45,7 +45,10 @@ function startMessage({ publicUrl, setUp }: ControlCenter): string {
   return `${[...lines, 'Press Ctrl+C to stop it.'].join('\n')}\n`
 }
 
-/** `new-password <email address>` @returns null if the arguments are invalid */
+/**
+ * Runs the command `new-password <email address>`.
+ * @returns null if the arguments are invalid
+ */
 async function newPassword(words: readonly string[]): Promise<Exit | null> {
   const [username] = words
   if (username === undefined || words.length > 1) return null
@@ -62,7 +65,10 @@ async function newPassword(words: readonly string[]): Promise<Exit | null> {
   }
 }
 
-/** `reset-second-factor <email address>` @returns null if the arguments are invalid */
+/**
+ * Runs the command `reset-second-factor <email address>`.
+ * @returns null if the arguments are invalid
+ */
 async function resetSecondFactor(words: readonly string[]): Promise<Exit | null> {
   const [username] = words
   if (username === undefined || words.length > 1) return null

@@ -142,7 +142,7 @@ function account(name: string, tenant: string, claims: Record<string, unknown>):
   return { name, password: `${name}-tries-${tenant}`, sub, claims: { email_verified: true, ...claims } }
 }
 
-/** The client's settings for both names of this machine (127.0.0.1 and localhost), since people may type either. */
+/** The client's settings for both names of this machine (127.0.0.1 and localhost), because people may type either. */
 function clientAt(place: string) {
   const places = [place, place.replace('//127.0.0.1:', '//localhost:')]
   return {

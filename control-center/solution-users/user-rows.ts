@@ -92,7 +92,7 @@ export async function usersOfRows(db: CenterDatabase, rows: readonly SolutionUse
   }))
 }
 
-/** The lookup key for an address. Mail servers may treat addresses as case-sensitive, but people don't. */
+/** The form of an address that lookups use. Mail servers may treat addresses as case-sensitive, but people don't. */
 export function mailKey(address: string): string {
   return address.toLowerCase()
 }

@@ -201,7 +201,7 @@ type Row = TelemetryTables['log_lines']
 /** Number of lines whose words are added to the index per statement. */
 const PAGE = 1000
 
-/** Rebuilds the word index for all lines, because it is empty after a restore. Must be called within a transaction. */
+/** Rebuilds the word index for all lines. After a restore, the index is empty. Must be called within a transaction. */
 export async function makeWords(db: TelemetryDatabase): Promise<void> {
   const search = logSearchOf(db)
   for (let last = 0; ; ) {

@@ -43,8 +43,8 @@ export function createMetricStore(kept: KeptSteps, most: number, now: () => numb
   const remembered = new Map<string, Series>()
 
   /**
-   * Adds the existing series to `found`, by hash. `found` is separate from the cache, which may be cleared in the
-   * meantime.
+   * Adds the existing series to `found`, keyed by hash. `found` is separate from the cache, because the cache may be
+   * cleared in the meantime.
    */
   async function look(
     db: TelemetryDatabase,

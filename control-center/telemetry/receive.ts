@@ -43,9 +43,9 @@ const CODES: Readonly<Record<number, number>> = {
 }
 
 /**
- * Receives metrics, logs and traces by OTLP over HTTP at `POST /otlp/v1/metrics`, `…/logs` and `…/traces`,
- * authenticated by the remote environment token. A 200 response means that the data is committed to the database. @see
- * https://opentelemetry.io/docs/specs/otlp/#otlphttp
+ * Receives metrics, logs and traces over OTLP/HTTP at `POST /otlp/v1/metrics`, `…/logs` and `…/traces`. Satellites
+ * authenticate with the remote environment token. A 200 response means that the data is committed to the database.
+ * @see https://opentelemetry.io/docs/specs/otlp/#otlphttp
  */
 export function otlpReceiver(parts: ReceiverParts, rate = RATE, grace = GRACE): Router {
   const router = new Router({ prefix: '/otlp/v1', sensitive: true })

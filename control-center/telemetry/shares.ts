@@ -5,8 +5,8 @@ import type { Environment } from '../environments/environments.ts'
 export type Owner = Pick<Environment, 'id' | 'organisation'>
 
 /**
- * Limits the memory that telemetry uses, in bytes, so that neither one environment nor one organisation can use all of
- * it.
+ * Limits the memory that telemetry uses, in bytes. Neither a single environment nor a single organisation can use all
+ * of it.
  */
 export interface Shares {
   /**

@@ -42,7 +42,7 @@ export type SentBody = Pick<PackedBody, 'signal' | 'format' | 'isZipped' | 'byte
 export type TelemetryParts = {
   readonly where: DatabaseSettings
   readonly settings: CenterTelemetrySettings
-  /** `TELEMETRY_QUEUE`, in bytes. */
+  /** The value of `TELEMETRY_QUEUE`, in bytes. */
   readonly queue: number
   readonly log: Logger
   /** Looks up the names of an environment and its organisation. */

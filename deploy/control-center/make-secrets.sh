@@ -1,7 +1,7 @@
 #!/bin/sh
-# Creates the secrets of compose.yaml in deploy/control-center/secrets. Existing secrets are not replaced. The control
-# center runs as user 10001 and the proxy as user 99, and Docker keeps the modes of the files. So the files are readable
-# by everyone, but the folder is not.
+# Creates the secrets for compose.yaml in deploy/control-center/secrets. Existing secrets are not replaced. The control
+# center runs as user 10001 and the proxy as user 99, and Docker keeps the files' modes. So the files are readable by
+# everyone (0444). The folder's mode (0700) protects them.
 set -eu
 cd "$(dirname "$0")"
 mkdir -p secrets

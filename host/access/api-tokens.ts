@@ -5,8 +5,8 @@ import { z } from '../../runtime/zod.ts'
 import type { HostDatabase } from '../database/tables.ts'
 
 /**
- * `write` includes `read`. `call` only lets a token call the endpoints of one solution, with the token's permissions.
- * No other scope includes `call`, not even `admin`.
+ * The scopes of API tokens. `write` includes `read`. `call` only lets a token call the endpoints of one solution, with
+ * the token's permissions. No other scope includes `call`, not even `admin`.
  */
 const SCOPE =
   /^(admin|health:read|(solutions:(\*|(?!.{2}--)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)|users|sessions|audit|maintenance):(read|write)|solutions:(?!.{2}--)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?:call)$/

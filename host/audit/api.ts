@@ -28,7 +28,10 @@ const AuditQuery = z.strictObject({
   to: Time,
 })
 
-/** The maximum takes about 30 s to stream. To get older entries, clients repeat the request with `to`. */
+/**
+ * Streaming an export of the maximum length takes about 30 s. To get older entries, clients repeat the request with
+ * `to`.
+ */
 const AuditExportQuery = AuditQuery.extend({ limit: z.coerce.number().int().min(1).max(100_000).default(10_000) })
 
 const AuditEntry = z

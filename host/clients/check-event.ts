@@ -15,7 +15,7 @@ export type CheckedEvent =
   | { readonly kind: 'stale' }
   /** The value violates a rule in the form definition; the old value stays. */
   | { readonly kind: 'faulty'; readonly fault: InputFault }
-  /** The event can't come from any page of this client. */
+  /** No page of this client can have sent the event. */
   | { readonly kind: 'forged' }
 
 const STALE: CheckedEvent = { kind: 'stale' }

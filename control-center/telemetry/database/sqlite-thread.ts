@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 
 /* The thread that owns the SQLite connection and executes statements sequentially. */
 
-/** The thread's `workerData`. */
+/** The value that the thread gets as `workerData`. */
 export type ThreadData = { readonly file: string; readonly readOnly: boolean }
 
 export type Question = { readonly id: number; readonly sql: string; readonly parameters: readonly unknown[] }

@@ -96,14 +96,15 @@ export type TelemetryTables = {
 
 export type TelemetryDatabase = Kysely<TelemetryTables>
 
-/** Narrows the type of a database that includes the telemetry tables to those tables. */
+/** Narrows a database's type to the telemetry tables. */
 export function telemetryTables(db: Database): TelemetryDatabase {
   return db.$extendTables<TelemetryTables>().$pickTables<keyof TelemetryTables>()
 }
 
 const TELEMETRY_STEPS: Steps = (schema, { key, text, id, counts }, db) => {
   const isEmbedded = kindOf(db).name === 'embedded'
-  // SQLite stores the rows in the primary key's index. This halves their size and keeps the points of a series together.
+  // In SQLite, the rows are stored in the primary key's index. This halves their size and keeps the points of a series
+  // together.
   const end = isEmbedded ? sql`without rowid` : sql``
   return [
     schema

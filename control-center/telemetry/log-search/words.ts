@@ -66,8 +66,8 @@ export function hasTooManyWords(text: string): boolean {
 }
 
 /*
- * A line's environment, solution and level are also stored as words (scope words), so that a search doesn't read lines
- * outside its scope. They start with an underscore, which words in texts never contain.
+ * A line's environment, solution and level are also stored as words (scope words), so that a search can skip lines
+ * outside its scope. Scope words start with an underscore. Words from texts never contain one.
  */
 
 function environmentWord(environment: string): string {

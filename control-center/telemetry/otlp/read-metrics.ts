@@ -2,8 +2,8 @@ import type { Message } from './messages.ts'
 import { type Attributes, attributesOf, cleanText, instanceOf, listOf, messageOf, millisecondsOf } from './values.ts'
 
 /**
- * One point of a metric, as received. `counter` and `histogram` are cumulative since `started` unless `isDelta`. Times
- * are epoch ms. `bounds` are upper bounds; `counts` has one more entry than `bounds`.
+ * One point of a metric, as received. Counters and histograms are cumulative since `started`, unless `isDelta` is true.
+ * Times are epoch ms. `bounds` are upper bounds; `counts` has one more entry than `bounds`.
  */
 export type MetricPoint = {
   readonly metric: string

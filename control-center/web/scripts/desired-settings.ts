@@ -41,9 +41,7 @@ async function saveDesired(form: HTMLFormElement): Promise<void> {
   else location.assign(then)
 }
 
-/**
- * Send the sequence number, so that the API rejects the change if someone else has changed the state since it was read.
- */
+/** Send the sequence number. The API then rejects the change if someone else has changed the state in the meantime. */
 async function changeDesired(url: string, change: (settings: Settings) => Settings): Promise<Answer> {
   const current = await askApi('GET', url)
   if (!current.ok) return current

@@ -11,7 +11,7 @@ export function takeOverLoginDesigner(): void {
   const designer = document.getElementById('designer')
   const published = document.querySelector<HTMLInputElement>('#design-json')
   if (designer === null || published === null) return
-  // Read the default value: when the user navigates back, the browser may restore a changed current value.
+  // Read the default value. When the user navigates back, the browser may restore an outdated current value.
   const logo = { value: (JSON.parse(published.defaultValue) as { logo: string | null }).logo }
   const keep = createKeeper(designer, published, () => readDesign(designer, logo.value))
   takeOverLogo(designer, (value) => {

@@ -42,7 +42,10 @@ function fieldOf(row: HTMLElement): object[] {
   ]
 }
 
-/** Values and texts are entered in the same order, one per line. */
+/**
+ * Returns a select field's options. Its values and its texts in each language are entered in the same order, one per
+ * line.
+ */
 function optionsOf(row: HTMLElement, values: string): object[] {
   const texts = [...row.querySelectorAll<Control>('[data-options]')].map(
     (one) => [one.dataset.options, one.value.split('\n')] as const,

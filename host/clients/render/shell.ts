@@ -5,7 +5,7 @@ import { CLOSED_WHY } from '../../web/frames.ts'
 import { directionOf, known } from './local-format.ts'
 import { attributes, html, Markup } from './markup.ts'
 
-/** The page of an open client. Its script gets the form over the connection, unless `form` is set. */
+/** The page of an open client. Its script requests the form over the WebSocket, unless `form` is set. */
 export interface ShellModel {
   readonly locale: string
   /** The nonce of the page's Content-Security-Policy. */
@@ -31,7 +31,7 @@ export interface ShellModel {
    * login form.
    */
   readonly signIn?: { readonly action: string; readonly formToken: string } | null
-  /** A form to include in the page, from `renderForm`. */
+  /** The form to include in the page, rendered by `renderForm`. */
   readonly form?: string
 }
 

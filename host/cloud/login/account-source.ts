@@ -18,7 +18,7 @@ export type CloudSourceParts = {
   readonly stopped: AbortSignal
 }
 
-/** Retry delay in seconds if the control center is unreachable and sent no Retry-After. */
+/** Retry delay in seconds if the control center is unavailable and sent no Retry-After. */
 const AWAY_FOR = 10
 
 /**

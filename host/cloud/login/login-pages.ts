@@ -81,7 +81,10 @@ export function createCloudLoginPages(parts: CloudLoginPagesParts): CloudLoginPa
     return now() - checkedAt < ASK_EVERY
   }
 
-  /** Reads the page that another host got from the control center, or that this host got before its last restart. */
+  /**
+   * Reads the stored page. Another host may have received it from the control center, or this host before its last
+   * restart.
+   */
   async function readKept(solution: string): Promise<void> {
     const kept = await rows.read(solution)
     if (kept === null) return

@@ -3,8 +3,8 @@ import type { SolutionLog } from '../../solutions/solution-log.ts'
 import type { CloudFailure } from './login-requests.ts'
 
 /**
- * Problems that prevent users of a solution from signing in through the control center, or from seeing its login page
- * (`page`).
+ * Problems that prevent a solution's users from signing in through the control center. `page` only prevents them from
+ * seeing its current login page.
  */
 export const CLOUD_LOGIN_PROBLEMS = ['away', 'token', 'unknown', 'answer', 'page'] as const satisfies readonly (
   | CloudFailure['kind']
