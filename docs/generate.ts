@@ -73,7 +73,7 @@ The control center also uses these [limits](settings.md#limits), with the same n
 `
 }
 
-/** Generates the page with all routes from the declarations next to their handlers. */
+/** Generates the page that lists all routes, from the declarations next to their handlers. */
 function adminApiPage(): string {
   const rows = declaredRoutes().map(({ method, path, definition: { summary, right } }) => {
     const need =

@@ -1,8 +1,8 @@
 /**
  * `npm run example:oauth`: runs the solution `many-providers` and its identity providers on this machine.
  *
- * This file is not in `solutions/many-providers` because a solution's folder is uploaded as it is. Its name is the name
- * of the command.
+ * This file is not in `solutions/many-providers`, because a solution's folder is uploaded as it is. The file has the
+ * same name as the command.
  */
 import { randomBytes } from 'node:crypto'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -66,7 +66,7 @@ export function adminApi(parts: AdminApiParts): Router {
   return router
 }
 
-/** The prefix of all paths of the API. */
+/** The path prefix of all API routes. */
 export const ADMIN_API = '/admin/api'
 
 function adminRoutes(parts: AdminApiParts): AdminRoute[] {

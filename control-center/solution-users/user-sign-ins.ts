@@ -26,7 +26,7 @@ export interface UserSignIns {
 export function createUserSignIns(db: CenterDatabase, check: PasswordCheck<SolutionUserRow>): UserSignIns {
   const refused = { outcome: 'refused', reason: 'credentials' } as const
 
-  /** Permissions from roles and direct permissions, without duplicates. */
+  /** Returns the permissions from the user's roles and the user's own permissions, without duplicates. */
   async function permissionsOf({ organisation, solution }: Place, user: SolutionUser): Promise<readonly string[]> {
     const roles =
       user.roles.length === 0

@@ -6,7 +6,7 @@ import { SLOW } from './trace-store.ts'
 /** A chart on the page, with its lines, summary values per line, and the rows of its table. */
 export type ShownChart = Pick<Chart, 'key' | 'unit' | 'lines' | 'isOfSolution'> & {
   readonly isEmpty: boolean
-  /** One entry per line: for a count, its sum; for a gauge, its last known value and its maximum. */
+  /** One entry per line of the chart. A count has a sum; a gauge has its last known value and its maximum. */
   readonly sums: readonly { readonly total: number; readonly last: number | null; readonly largest: number | null }[]
   /** Newest first. Slots in which all values are null or 0 are omitted. */
   readonly rows: readonly { readonly at: number; readonly values: readonly (number | null)[] }[]

@@ -7,7 +7,7 @@ import { queryOf, type Scope, scopeQuery, scopeWords, wordsOf } from './log-sear
 import { LEVELS, type Level, type LogLine, levelName } from './otlp/read-logs.ts'
 import type { Attributes } from './otlp/values.ts'
 
-/** A stored line. `environment` is the environment's id. */
+/** A stored log line. `environment` is the environment's id. */
 export type StoredLine = Omit<LogLine, 'level'> & {
   readonly id: number
   readonly environment: string
@@ -29,7 +29,7 @@ export type LogFilter = {
 
 export type LogPlace = {
   readonly limit: number
-  /** Line ids: only lines before or after that line are returned. */
+  /** The id of a line. Only lines before it, or only those after it, are returned. */
   readonly before?: number | undefined
   readonly after?: number | undefined
 }
@@ -55,7 +55,7 @@ export interface LogStore {
   find(environments: readonly string[], id: number): Promise<StoredLine | null>
   /** The highest line id so far; 0 if there are no lines. */
   last(): Promise<number>
-  /** The places with the most errors since `from` (epoch ms). */
+  /** The script lines with the most errors since `from` (epoch ms). */
   errors(
     filter: Pick<LogFilter, 'environments' | 'solution'>,
     from: number,
@@ -76,7 +76,7 @@ const OVERHEAD = 200
 export function createLogStore(reading: TelemetryDatabase, depths: readonly number[] = NEWEST): LogStore {
   const search = logSearchOf(reading)
 
-  /** Line ids of one environment, read from the index alone. */
+  /** Selects line ids of one environment. The query reads only the index. */
   async function idsOf(filter: LogFilter, environment: string, place: LogPlace): Promise<readonly number[]> {
     const { rows } = await sql<{ id: number }>`select id from log_lines
       where environment = ${environment} ${conditionsOf(filter, place, sql.ref('log_lines.id'))}

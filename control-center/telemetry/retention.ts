@@ -121,7 +121,7 @@ function oldLines(db: TelemetryDatabase, before: number): Promise<readonly Line[
   return db.selectFrom('log_lines').select(columns).where('time', '<', before).orderBy('time').limit(AT_ONCE).execute()
 }
 
-/** Selects the oldest lines, as many as exceed the environment's limit. */
+/** Returns the oldest lines that exceed the environment's limit, at most `AT_ONCE`. */
 async function linesOver(db: TelemetryDatabase, environment: string, bound: number): Promise<readonly Line[]> {
   const usage = await db
     .selectFrom('telemetry_usage')

@@ -1,7 +1,7 @@
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Environment } from '../environments/environments.ts'
 
-/** The environment and organisation that send the telemetry, by id. */
+/** The ids of the environment and organisation that send the telemetry. */
 export type Owner = Pick<Environment, 'id' | 'organisation'>
 
 /**

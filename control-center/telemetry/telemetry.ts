@@ -49,7 +49,7 @@ export type TelemetryParts = {
   readonly originOf: (environment: Environment) => Promise<Origin>
   /** The ids of all environments. */
   readonly environments: () => Promise<readonly string[]>
-  /** The clock, in epoch milliseconds. */
+  /** Returns the current time, in epoch ms. */
   readonly now?: () => number
 }
 

@@ -50,7 +50,7 @@ export interface TraceStore {
   ): Promise<{ readonly environment: string; readonly start: number; readonly spans: readonly SpanNode[] } | null>
 }
 
-/** The duration in ms from which a request is considered slow. */
+/** Requests that take at least this long, in ms, are considered slow. */
 export const SLOW = 500
 /** Maximum spans shown per request. */
 const MOST_SHOWN = 2000

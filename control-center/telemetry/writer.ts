@@ -38,7 +38,7 @@ export type WriterParts = {
   readonly undone: () => void
   /** Called after a transaction was committed. */
   readonly written: () => void
-  /** The clock, in epoch milliseconds. */
+  /** Returns the current time, in epoch ms. */
   readonly now?: () => number
 }
 

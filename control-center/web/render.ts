@@ -4,7 +4,7 @@ import { type Brand, createPageRenderer, indent, loadTemplates, type PageFrame }
 import { readTextTables, SHARED_TEXTS } from '../../base/web/texts.ts'
 import type { Right } from '../access/roles.ts'
 
-/** The texts on the control center's pages, including those shared with other pages. */
+/** The texts on the control center's pages, including texts that other pages use too. */
 export const CENTER_TEXTS = readTextTables([SHARED_TEXTS, new URL('texts/', import.meta.url)])
 
 const templates = loadTemplates([SHARED_PAGES, new URL('pages/', import.meta.url)])

@@ -58,7 +58,7 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 
 /** Must not contain a password, token, code or `custom_*` value. */
 export type AuditEntry = Omit<JournalEntry, 'action' | 'place'> & {
-  /** `admin`, `token:{id}`, `user:{name}`, or `solution:{name}` for requests from a solution's scripts. */
+  /** The actor: `admin`, `token:{id}`, `user:{name}`, or `solution:{name}` for requests from a solution's scripts. */
   readonly actor: string
   readonly action: AuditAction
   /**

@@ -34,7 +34,7 @@ export type FoundAdminSignIn = FoundSignIn<AdminSignIn>
 export interface AdminFactors extends AdminSecondStep {
   readonly mode: AdminFactorMode
   hasFactor(): Promise<boolean>
-  /** The sign-in that this browser began, or null. */
+  /** The sign-in that this browser started, or null. */
   find(ctx: Context): Promise<FoundAdminSignIn | null>
 }
 

@@ -21,6 +21,6 @@ export type AdminFactorPageParts = Omit<FactorParts, 'passkeyRequests'> & {
   readonly audit: Audit
   readonly key: PlatformKey
   readonly limits: Limits
-  /** The clock, in epoch ms. */
+  /** Returns the current time, in epoch ms. */
   readonly now: () => number
 }

@@ -8,7 +8,7 @@ import { type InputDefinition, isRequired, type Shown } from './render/parts.ts'
 /** A validation error: the key of a platform text, and values for its placeholders. */
 export type InputFault = { readonly key: string; readonly values?: readonly string[] }
 
-/** The email address syntax of the HTML standard for `input type=email`. Empty is also valid. */
+/** The HTML standard's syntax for email addresses (`input type=email`). An empty text is also valid. */
 const EMAIL = z.union([z.literal(''), z.email({ pattern: z.regexes.html5Email })])
 const DATE = z.iso.date()
 

@@ -14,7 +14,7 @@ export type ClientCall = {
   /** An entry function of main or of a plugin's guest part, such as `onSolutionOpen` or `forms.event`. */
   readonly entry: string
   readonly args: readonly Json[]
-  /** Values that must not reach the log, by name. */
+  /** Values that must not be logged, keyed by name. */
   readonly secrets: ReadonlyMap<string, string>
   readonly call: Omit<HostCall, 'effects' | 'solution'>
 }

@@ -14,7 +14,7 @@ export interface ClientEnding {
   close(): Promise<void>
   /** Call this if the client can't open: shows the user an error, then calls `giveUp`. */
   couldNotOpen(key: string, reference: string): void
-  /** Ends the client. On a live host, the client stays and waits for the next version instead. */
+  /** Ends the client, except on a live host: there, the client waits for the next version. */
   giveUp(why: ClosedWhy): void
 }
 

@@ -48,7 +48,7 @@ export type ClientsParts = {
 export type Live = {
   /** The URL of a version's style sheet, which changes when the content changes; null if the version has none. */
   readonly styleHref: (solution: ActiveSolution) => Promise<string | null>
-  /** Keyed by the solution's name: the report that the solution's pages show above the form. */
+  /** The reports that solutions' pages show above the form, keyed by the solution's name. */
   readonly reports: Map<string, DevReport>
 }
 

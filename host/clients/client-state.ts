@@ -107,7 +107,7 @@ export function createClientState(
   })
 }
 
-/** Resets the client for a version: its forms are in their initial state, as before any script has run. */
+/** Resets the client for a version. Its forms return to their initial state, as before any script has run. */
 export function beginIn(state: ClientState, version: ActiveSolution): void {
   state.solution = version
   state.isOpen = false

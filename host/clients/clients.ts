@@ -226,8 +226,8 @@ async function within(time: number, done: Promise<unknown>): Promise<boolean> {
 }
 
 /**
- * Whether a browser may continue with the client whose id it sent. The solution and the session must be the same;
- * without a session, the browser must be the same.
+ * Whether a browser may continue with the client whose id it sent. The solution and the session must be the same. If
+ * there is no session, the browser must be the same.
  */
 function isOfSame(one: Visitor, other: Visitor): boolean {
   return (

@@ -29,8 +29,8 @@ export type Visitor = {
 }
 
 /**
- * An attempt of the visitor to sign in. The account is not known yet, so the attempt counts only towards the network's
- * limit.
+ * Describes the visitor's attempt to sign in. The account is not known yet, so the attempt counts only towards the
+ * network's limit.
  */
 export function tryOf({ address }: Visitor) {
   return { source: '', username: '', address }

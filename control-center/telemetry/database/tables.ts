@@ -223,7 +223,8 @@ function alphaWords(db: OpenDatabase) {
 }
 
 /**
- * On a server, these tables are in the same database as the others; an embedded database has a separate file for them.
+ * Creates and changes the telemetry tables. On a server, they are in the control center's database. An embedded database
+ * has a separate file for them.
  */
 export const TELEMETRY_MIGRATIONS: Migrations = {
   versions: {

@@ -2,7 +2,7 @@ import type { RawBuilder } from 'kysely'
 import type { TelemetryDatabase } from '../database/tables.ts'
 import type { WordQuery } from './words.ts'
 
-/** The words of a line, separated by spaces. */
+/** The line's words, separated by spaces. */
 export type LineWords = { readonly id: number; readonly words: string }
 
 /** Finds log lines by their words. There is one implementation per kind of database. */

@@ -5,8 +5,9 @@ import { LEVELS } from '../otlp/read-logs.ts'
 const LONGEST = 64
 const MOST = 400
 /**
- * How many times longer a text may become when its accents are removed; the rest is not searchable. A Korean syllable
- * may become three letters. U+FDFA becomes 18 characters, so without a limit, short texts could take a long time.
+ * How many times longer a text may become when its accents are removed. Anything beyond that is not searchable. A
+ * Korean syllable may become three letters. U+FDFA becomes 18 characters, so without a limit, short texts could take a
+ * long time.
  */
 const MOST_GROWTH = 3
 /** How many characters are normalised at a time. */
@@ -92,7 +93,7 @@ export function scopeWords(environment: string, line: { readonly solution: strin
 
 export type Scope = {
   readonly environments: readonly string[]
-  /** The lowest level; undefined for all levels. */
+  /** The lowest level to include; undefined for all levels. */
   readonly level?: number | undefined
   readonly solution?: string | undefined
 }

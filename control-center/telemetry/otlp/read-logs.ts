@@ -15,7 +15,7 @@ export type LogLine = {
   readonly time: number
   readonly level: number
   readonly message: string
-  /** `solhost` for lines by the platform itself, `solhost.solution` for lines by scripts. */
+  /** `solhost` if the platform itself wrote the line, `solhost.solution` if a script did. */
   readonly scope: string
   readonly solution: string
   readonly code: string
@@ -74,7 +74,8 @@ function lineOf(record: Message, scope: string, now: number): LogLine {
   }
   const time = millisecondsOf(record.timeUnixNano) || millisecondsOf(record.observedTimeUnixNano) || now
   return {
-    // Otherwise, lines from a sender whose clock is ahead would stay at the top of the list.
+    // Replace times in the future. Otherwise, lines from a sender whose clock is ahead would stay at the top of the
+    // list.
     time: Math.min(time, now),
     level: levelOf(Number(record.severityNumber ?? 0)),
     message: String(plainValueOf(record.body)),

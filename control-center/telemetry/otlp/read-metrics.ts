@@ -69,7 +69,7 @@ export function readMetrics(request: Message, now: number): ReadItems<MetricPoin
 
 type Common = Omit<MetricPoint, 'kind' | 'value' | 'sum' | 'counts' | 'bounds'>
 
-/** @returns a function that reads the metric's points; or a text with the reason why the metric can't be stored */
+/** @returns a function that reads the metric's points, or the reason why the metric can't be stored */
 function readerOf(metric: Message) {
   const name = cleanText(metric.name, LONGEST_METRIC)
   if (name === '') return 'a metric has no name'

@@ -29,7 +29,7 @@ export function attributesOf(value: unknown): Attributes {
   return { ...attributes }
 }
 
-/** An `AnyValue` as one plain value; '' if it is empty. */
+/** Converts an `AnyValue` to a plain value; returns '' if it is empty. */
 export function plainValueOf(value: unknown): string | number | boolean {
   const any = messageOf(value)
   if (typeof any.stringValue === 'string') return cleanText(any.stringValue)
@@ -80,7 +80,7 @@ export function microsecondsOf(value: unknown): number {
   return /^\d{1,20}$/.test(text) ? Number(BigInt(text) / 1000n) : 0
 }
 
-/** An id as hexadecimal digits; '' if missing or all zero. */
+/** Returns an id as hexadecimal digits; '' if it is missing or all zero. */
 export function idOf(value: unknown): string {
   return value instanceof Uint8Array && value.some((byte) => byte !== 0) ? Buffer.from(value).toString('hex') : ''
 }

@@ -6,7 +6,7 @@ import { readDesign } from './read-design.ts'
 /** Debounce delay in ms, from the last change until the draft is saved. */
 const PAUSE = 300
 
-/** Saves the design as a draft, which the preview shows, and writes it to the form that publishes it. */
+/** Saves the design as a draft, which the preview shows. Also writes it to the form that publishes the design. */
 export function takeOverLoginDesigner(): void {
   const designer = document.getElementById('designer')
   const published = document.querySelector<HTMLInputElement>('#design-json')

@@ -5,7 +5,7 @@ export interface RenderContext {
   readonly form: string
   /** A BCP 47 tag, such as `nl-BE`. */
   readonly locale: string
-  /** The locale for dates and numbers: `locale`, plus the browser's region if it has none. */
+  /** The locale for dates and numbers. It is `locale`; if that has no region, the browser's region is added. */
   readonly formats?: string | undefined
   /** Looks up a text: first in the solution's texts, then in the platform's. */
   readonly messages: Messages

@@ -34,7 +34,7 @@ export type CloudLoginParts = {
   readonly limits: Limits
   readonly log: Logger
   readonly solutionLog: SolutionLog
-  /** In epoch ms. */
+  /** Returns the current time, in epoch ms. */
   readonly now: () => number
 }
 

@@ -28,7 +28,7 @@ export type CloudLoginPagesParts = {
   readonly source: string
   /** Aborted when the host stops. Results of pending requests are then ignored. */
   readonly stopped: AbortSignal
-  /** In epoch ms. */
+  /** Returns the current time, in epoch ms. */
   readonly now: () => number
 }
 
