@@ -31,7 +31,8 @@ export default defineConfig({
     pool: 'forks',
     sequence: { sequencer: SlowFilesFirst },
     maxWorkers: 3,
-    // Tests create and drop many objects. A larger young generation (in MB) saves most of the garbage collector's time.
+    // Tests allocate many short-lived objects. A larger young generation (in MB) saves most of the time for garbage
+    // collection.
     execArgv: ['--min-semi-space-size=16', '--max-semi-space-size=64'],
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -18,7 +18,7 @@ const QUICK = 28
 const GREEDY = 12
 const PEOPLE = 16
 const UPLOADERS = 3
-/** The size of an incompressible file, in bytes. The host unpacks a bundle of this size in memory. */
+/** The size of an incompressible file in a bundle, in bytes. The host unpacks the bundle in memory. */
 const MEDIA = 6 * 1024 ** 2
 /**
  * The interval between measurements of the total memory, and how long the total may exceed the maximum, in ms. Near the

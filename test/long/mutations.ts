@@ -234,7 +234,10 @@ function copyTree(to: string): void {
   for (const { status, stderr } of copies) if (status !== 0) throw new Error(`the tree could not be copied: ${stderr}`)
 }
 
-/** @returns the run that found the bug, or null if none did */
+/**
+ * Applies one mutation, runs the tests, and undoes the mutation.
+ * @returns the test command that found the bug, or null if none did
+ */
 function findFault(copy: string, { fault, file, from, to, otherwise }: Mutation): 'npm test' | 'test:all' | null {
   const path = join(copy, file)
   const sound = readFileSync(path, 'utf8')

@@ -31,7 +31,10 @@ export function createRows() {
   }
 }
 
-/** Prints a run's table, and a sentence for each failed requirement. @returns whether all requirements are met */
+/**
+ * Prints a run's table of results, and a sentence for each requirement that is not met.
+ * @returns whether all requirements are met
+ */
 export function printReport({ name, seconds, rows }: Report): boolean {
   const lines = rows.map(({ what, must, measured }) => `| ${what} | ${must} | ${measured} |`)
   const head = `\n## ${name} (${Math.round(seconds)} s)\n\n| what | must be | measured |\n|---|---|---|\n`

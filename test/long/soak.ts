@@ -11,11 +11,11 @@ const SOLUTIONS = 20
 const MAXIMUM = 1024
 /** The maximum of memory use in the run's last third divided by memory use in its second third. */
 const MOST_GROWTH = 1.05
-/** The interval between measurements, in ms. Each measurement blocks for 4 ms per process. */
+/** The interval between measurements, in ms. A measurement blocks this process for 4 ms per measured process. */
 const LOOK_EVERY = 2000
 /**
- * The number of windows in each third of the run. Memory use varies with garbage collection, so only the lowest value
- * in each window is used.
+ * The number of windows into which each third of the run is divided. Memory use varies with garbage collection, so only
+ * the lowest value in each window is used.
  */
 const WINDOWS = 10
 const MEGABYTE = 1024 ** 2

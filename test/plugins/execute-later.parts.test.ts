@@ -22,7 +22,10 @@ async function open() {
   const client = await lab.hosted(SCRIPT)
   return {
     ...client,
-    /** Runs the scheduled function with this id. @returns the texts that it passed to `say` */
+    /**
+     * Runs the scheduled function with this id.
+     * @returns the texts that the function passed to `say`
+     */
     said: async (id: number) => {
       await client.call('application.runLater', [id])
       return JSON.parse((await client.result('take')) as string)

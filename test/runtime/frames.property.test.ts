@@ -11,7 +11,7 @@ const Text = fc.oneof(
   fc.constantFrom('', '\0', '\ufeff', '\ud800', '\udc00\ud800', '😀', '\r\n'),
   fc.integer({ min: 0, max: 70_000 }).map((length) => 'é'.repeat(length)),
 )
-/** The text after a round trip through UTF-8, which replaces unpaired surrogates. */
+/** Returns the text as it arrives after encoding in UTF-8, which replaces unpaired surrogates. */
 const sent = (text: string) => text.toWellFormed()
 
 /** Splits the bytes into chunks that end at these fractions of the length. Some chunks may be empty. */

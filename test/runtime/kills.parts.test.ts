@@ -26,7 +26,7 @@ async function codesOf(script: string, calls: number): Promise<(string | undefin
   return codes
 }
 
-/** The ids of the processes that serve the lab's nth solution. */
+/** Returns the ids of the processes that serve the lab's nth solution. */
 function processesOf(solution: number): number[] {
   const all = lab.supervisor.processes().filter(({ key }) => key?.endsWith(`sha-${solution}`))
   return all.map(({ pid }) => pid)

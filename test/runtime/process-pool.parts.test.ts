@@ -103,7 +103,7 @@ const QUICK = "function onSolutionOpen() { security.login('q', 'u', ['x']) }"
 const NO_FILES = { scripts: [], formScripts: [], forms: [], i18n: [], loginTemplate: null, media: [], permissions: [] }
 
 /**
- * Simulates a host with 1000 MB of memory. The test sets the amount in use (`used`). Above 969 MB, the host starts to
+ * Simulates a host with 1000 MB of memory. The test sets how much is in use (`used`). Above 969 MB, the host starts to
  * terminate processes.
  */
 function labOf() {

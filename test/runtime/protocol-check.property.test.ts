@@ -301,7 +301,10 @@ function change(message: unknown, { how, where, what }: Change, raw: (text: stri
   else delete place[key]
 }
 
-/** @returns the message as text, with these changes */
+/**
+ * Makes these changes in a copy of the message.
+ * @returns the copy as JSON text
+ */
 function changedText(message: unknown, changes: readonly Change[]): string {
   const copy = JSON.parse(JSON.stringify({ message })) as { message: unknown }
   const raws: string[] = []

@@ -22,7 +22,7 @@ writeFileSync(
 
 const untilSo = (isSo: () => boolean) => waitUntil(() => expect(isSo()).toBe(true), { interval: 5 })
 
-/** A plugin whose requests wait until the test releases them. */
+/** Creates a plugin that responds to requests only when the test releases them. */
 function probePlugin() {
   const asked: string[] = []
   const noted: string[] = []

@@ -5,11 +5,11 @@ import { type Browser, type CDPSession, chromium, type Frame, type LaunchOptions
 import { expect } from 'vitest'
 import { waitUntil } from './wait-until.ts'
 
-/** Debian's Chromium, or undefined if it is not installed. Tests that need it are then skipped. */
+/** The path of Debian's Chromium, or undefined if it is not installed. Tests that need it are then skipped. */
 export const wholeBrowserPath = installed('/usr/bin/chromium')
 /**
- * The headless shell: the same engine without Chromium's own UI (tabs, address bar). That UI would use ten times as
- * much CPU time as our pages. Falls back to the full browser if the shell is not installed.
+ * The path of the headless shell, or of the full browser if the shell is not installed. The shell is the same engine
+ * without Chromium's own UI (tabs, address bar). That UI would use ten times as much CPU time as our pages.
  */
 export const browserPath = installed('/usr/bin/chromium-headless-shell') ?? wholeBrowserPath
 
@@ -17,7 +17,7 @@ function installed(path: string): string | undefined {
   return existsSync(path) ? path : undefined
 }
 
-/** A headless browser that sends no background requests. The caller closes it. */
+/** Starts a headless browser that sends no background requests. The caller closes it. */
 export function launchBrowser(options: LaunchOptions = {}): Promise<Browser> {
   return launch(browserPath, options)
 }
@@ -25,15 +25,18 @@ export function launchBrowser(options: LaunchOptions = {}): Promise<Browser> {
 let shared: Promise<Browser> | undefined
 
 /**
- * The browser of this worker, shared by its test files. Each file uses and closes its own browser context, and never
- * closes the browser.
+ * Returns the browser that this worker's test files share. Each file uses and closes its own browser context, and must
+ * not close the browser.
  */
 export function sharedBrowser(): Promise<Browser> {
   shared ??= launchBrowser()
   return shared
 }
 
-/** @param browser undefined if the hook that starts the browser failed */
+/**
+ * Closes all of the browser's contexts.
+ * @param browser undefined if the test hook that starts the browser failed
+ */
 export async function closeContexts(browser: Browser | undefined): Promise<void> {
   await Promise.all((browser?.contexts() ?? []).map((context) => context.close()))
 }
@@ -84,9 +87,9 @@ export function complaintsOf(
   return into
 }
 
-/** A kind of virtual authenticator. */
+/** The properties of a virtual authenticator for passkeys. */
 export type Device = {
-  /** By default 'ctap2'. */
+  /** The protocol. The default is 'ctap2'. */
   readonly protocol?: 'ctap2' | 'u2f'
   /** Whether it verifies the user, for example with a PIN or fingerprint. True by default. */
   readonly verifies?: boolean

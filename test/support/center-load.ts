@@ -19,20 +19,23 @@ import { SimulatedHost } from './otlp.ts'
 import { startPostgres } from './postgres-server.ts'
 
 /*
- * Simulates Satellites without hosts. They send telemetry and reports, and poll, like real Satellites, with the same
- * disk queue and sender.
+ * Simulates Satellites without running hosts. They send telemetry and reports, and poll for the desired state. They use
+ * the disk queue and the sender of real Satellites.
  */
 
 export type LoadedCenter = {
   readonly center: CenterProcess
   readonly satellites: readonly SimulatedSatellite[]
-  /** Sends a request to the API; `took` is in ms. */
+  /** Sends a request to the API. `took` is the response time in ms. */
   readonly api: (
     path: string,
   ) => Promise<{ readonly body: { readonly items: readonly unknown[] }; readonly took: number }>
-  /** Requests a page as a browser does. @returns the response time in ms */
+  /**
+   * Requests a page like a browser.
+   * @returns the response time in ms
+   */
   readonly page: (path: string) => Promise<number>
-  /** The data that the control center stored for each Satellite. Read it after the control center has stopped. */
+  /** Reads what the control center has stored for each Satellite. Call this after the control center has stopped. */
   readonly stored: () => Promise<ReadonlyMap<string, Stored>>
   readonly stop: () => Promise<void>
 }
@@ -44,23 +47,23 @@ type Stored = { readonly lines: number; readonly distinct: number; readonly logi
 export type SimulatedSatellite = {
   readonly environment: string
   readonly done: { logins: number; calls: number; lines: number; polls: number; reports: number; dropped: number }
-  /** Adds this many log lines to the queue. */
+  /** Adds log lines to the queue. */
   readonly log: (lines: number) => Promise<void>
-  /** Counts some simulated work, and sends the metrics. */
+  /** Adds some simulated work to the metrics, and sends them. */
   readonly work: () => Promise<void>
   readonly waiting: () => number
 }
 
 const BOUND = 512 * 1024 * 1024
-/** The number of lines per batch, as on a real host. */
+/** The number of log lines per batch. Real hosts use the same number. */
 const BATCH = 512
 export const NEEDLE = 'needle'
-/** One of this many lines contains `NEEDLE`. */
+/** Every Nth log line contains `NEEDLE`. */
 export const NEEDLE_EVERY = 10_000
 
 /**
- * A control center in a separate process with `count` Satellites, each in its own environment.
- * @param database the database for its data; `postgresql` starts a server for it
+ * Starts a control center in a separate process, and `count` simulated Satellites, each in its own environment.
+ * @param database the kind of database; `postgresql` starts a database server
  */
 export async function startLoadedCenter(count: number, database: LoadedDatabase = 'embedded'): Promise<LoadedCenter> {
   const home = mkdtempSync(join(tmpdir(), 'center-load-'))
@@ -113,7 +116,7 @@ export async function startLoadedCenter(count: number, database: LoadedDatabase 
   }
 }
 
-/** The data that a stopped control center has stored, by environment name. */
+/** Reads what a stopped control center has stored, by environment name. */
 async function storedIn(
   properties: Readonly<Record<string, string>>,
   environments: readonly { readonly id: string; readonly name: string }[],
@@ -203,12 +206,13 @@ async function startSatellite(
     }
   }
 
-  /** Polls for the desired state as a Satellite does, with one request at a time. */
+  /** Polls for the desired state like a Satellite, with one request at a time. */
   async function poll(): Promise<void> {
     while (!stopping.aborted) {
       const answer = await ask('desired?after=0&wait=30')
       if (answer?.status === 204 || answer?.status === 200) done.polls++
-      // Pause before the next poll, because the same request would immediately return the same statement again.
+      // Pause after receiving a statement. The next poll sends the same sequence number, so it would immediately return
+      // the same statement.
       if (answer?.status !== 204) await pause(1000, undefined, { signal: stopping }).catch(() => {})
     }
   }

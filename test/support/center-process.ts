@@ -4,13 +4,16 @@ import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { PATIENCE } from './patience.ts'
 
-/** A control center in a separate process, which can be killed and restarted with its data on the same port. */
+/**
+ * A control center in a separate process. After it is killed or stopped, it can be restarted with the same data and
+ * port.
+ */
 export type CenterProcess = {
   readonly url: string
   readonly pid: () => number
-  /** Everything that the process has printed. */
+  /** Returns everything that the process has printed. */
   readonly output: () => string
-  /** Kills the process to simulate a crash. Resolves when it has exited. */
+  /** Kills the process to simulate a crash. Resolves when the process has exited. */
   readonly kill: () => Promise<void>
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>

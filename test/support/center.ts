@@ -14,8 +14,8 @@ export const OWNER = 'owner@example.org'
 export const CENTER_PASSWORD = 'a long test password'
 
 /**
- * A response whose `body` is the parsed JSON, or undefined if there is no body. The JSON is untyped, since each test
- * expects a different structure.
+ * A response from the API. `body` is the parsed JSON, or undefined if the response contains none. It is untyped,
+ * because each test expects a different structure.
  */
 // biome-ignore lint/suspicious/noExplicitAny: parsed JSON
 export type ApiAnswer = Answer & { readonly body: any }
@@ -28,28 +28,36 @@ async function askApi(url: string, given: Ask): Promise<ApiAnswer> {
 
 export type TestCenter = ControlCenter & {
   readonly home: string
-  /** Everything that the control center has logged. */
+  /** Returns everything that the control center has logged. */
   readonly logged: () => string
-  /** Sends API requests as the owner of the organisation `acme`, or with another API token. `null` sends no token. */
+  /**
+   * Sends an API request, by default as the owner of the organisation `acme`. Another API token can be passed. `null`
+   * sends no token.
+   */
   readonly api: (method: string, path: string, body?: unknown, token?: string | null) => Promise<ApiAnswer>
-  /** Creates another API token for the organisation `acme`. */
+  /** Creates an API token with this role, by default for the organisation `acme`. */
   readonly tokenOf: (role: Role, organisation?: string) => Promise<string>
-  /** Creates an environment of `acme` with a remote environment token. */
+  /** Creates an environment in the organisation `acme`, and a remote environment token for it. */
   readonly environment: (name: string) => Promise<{ readonly id: string; readonly token: string }>
   /** Creates an account. @returns its uid */
   readonly account: (username: string) => Promise<string>
-  /** Creates an account that is a member of `acme`. @returns its uid */
+  /**
+   * Creates an account that is a member of the organisation `acme`.
+   * @returns its uid
+   */
   readonly member: (username: string, role?: Role) => Promise<string>
 }
 
-/** A real control center on a free loopback port, with its own folder, an owner and the organisation `acme`. */
+/**
+ * Starts a real control center on a free loopback port, with its own folder. It has the organisation `acme` with an
+ * owner.
+ */
 export async function startTestCenter(
   properties: Record<string, string> = {},
   options: { readonly home?: string } = {},
 ): Promise<TestCenter> {
   const home = options.home ?? mkdtempSync(join(tmpdir(), 'center-test-'))
-  // The control center shares this process with the test and everything that the worker's earlier test files loaded, so
-  // the limit is high.
+  // Use a high memory limit. This process also contains the test, and everything that earlier test files have loaded.
   const own = { PORT: '0', PLATFORM_HOME: home, RUNTIME_XMX: '8g' }
   const settings = readCenterSettings({ ...own, ...UNTHROTTLED, ...properties })
   const lines: string[] = []
@@ -108,7 +116,10 @@ export async function startTestCenter(
   }
 }
 
-/** Simulates a browser on the control center's pages at the HTTP level. */
+/**
+ * Signs in to a control center over HTTP.
+ * @returns functions that send requests with the session, like a browser
+ */
 export async function signInToCenter(center: Pick<ControlCenter, 'url'>, username = OWNER) {
   const signedIn = await ask(`${center.url}/sign-in`, {
     method: 'POST',
@@ -124,7 +135,7 @@ export async function signInToCenter(center: Pick<ControlCenter, 'url'>, usernam
     cookie,
     csrfToken,
     get,
-    /** Sends an API request as a page's script does. */
+    /** Sends an API request like a page's script. */
     api: (method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<ApiAnswer> =>
       askApi(`${center.url}/api/${path}`, {
         method,
@@ -143,8 +154,8 @@ export async function signInToCenter(center: Pick<ControlCenter, 'url'>, usernam
 }
 
 /**
- * Opens a page in a real browser. Sets a session cookie first, because signing in with the form would load another
- * page.
+ * Opens a page in a real browser that is already signed in. Sets the session cookie directly, which saves loading the
+ * sign-in page.
  */
 export async function openCenterPage(page: Page, center: Pick<ControlCenter, 'url'>, path: string): Promise<void> {
   await addCookie(page, `${center.url}/`, (await signInToCenter(center)).cookie)

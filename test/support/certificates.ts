@@ -8,13 +8,13 @@ export const CERTIFICATE_PASS = 'pass of the file'
 
 export type CertificateFolder = {
   readonly path: string
-  /** The PEM file of the certificate authority that signs all certificates. */
+  /** The PEM file of the certificate authority that signs all certificates in this folder. */
   readonly authority: string
-  /** Runs openssl in the folder. The argument `$` is replaced by the password. */
+  /** Runs openssl in the folder. The word `$` stands for the password. */
   readonly openssl: (words: string) => Promise<void>
-  /** Runs the commands that a message shows to users. */
+  /** Runs shell commands in the folder, such as those that an error message suggests. */
   readonly shell: (command: string) => Promise<void>
-  /** Creates `name.pem`, `name-key.pem` and `name.p12`. */
+  /** Issues a certificate. Creates `name.pem`, `name-key.pem` and `name.p12`. */
   readonly issue: (name: string, options?: Issue) => Promise<void>
   readonly bytes: (file: string) => Buffer
   readonly write: (file: string, bytes: string | Buffer) => void
@@ -25,7 +25,7 @@ export type Issue = { readonly days?: number; readonly names?: string; readonly 
 
 const NAMES = 'DNS:localhost,DNS:apps.example.test,DNS:*.apps.example.test,IP:127.0.0.1'
 
-/** A folder with its own certificate authority, created with the machine's openssl. */
+/** Creates a temporary folder with its own certificate authority. Uses the openssl program of this machine. */
 export async function certificateFolder(): Promise<CertificateFolder> {
   const path = mkdtempSync(join(tmpdir(), 'solhost-certificate-'))
   const env = { ...process.env, CERTIFICATE_PASS }

@@ -1,6 +1,6 @@
 import type { Passwords } from '../../base/accounts/passwords.ts'
 
-/** A fast fake of password hashing, for tests of code that uses it. The real hashing has its own tests. */
+/** A fast fake of password hashing, for tests of the code that calls it. Other tests check the real hashing. */
 export const cheapPasswords: Passwords = {
   hash: async (password) => hashOf(password),
   verify: async (passwordHash, password) => passwordHash === hashOf(password),

@@ -15,8 +15,8 @@ export type CliOptions = { readonly cwd: string; readonly env?: Record<string, s
 let before: Promise<unknown> = Promise.resolve()
 
 /**
- * Runs the command line in this process. Runs are sequential, because a process has only one working directory. The
- * tests' own environment is not passed on. Handles streams, signals and the exit code like `runCliProcess`.
+ * Runs a command of the CLI in this process, which is faster than `runCliProcess`. Runs are sequential, because a
+ * process has only one working directory. Commands don't get the tests' environment variables.
  */
 export function runCli(words: readonly string[], options: CliOptions): Promise<CliRun> {
   const run = before.then(() => runHere(words, options))
@@ -44,7 +44,7 @@ async function runHere(words: readonly string[], { cwd, env = {} }: CliOptions):
   }
 }
 
-/** Runs the command line as users start it: in a separate process, with the launcher. */
+/** Runs a command of the CLI like a user: in a separate process, with the launcher. */
 export async function runCliProcess(words: readonly string[], options: CliOptions): Promise<CliRun> {
   const started = startCli(words, options)
   return { code: await started.ended, out: started.out(), err: started.err() }
@@ -58,7 +58,10 @@ export type StartedCli = {
   readonly ended: Promise<number | null>
 }
 
-/** Starts a separate process group, as a shell does, because Ctrl-C sends SIGINT to the whole group. */
+/**
+ * Starts a command of the CLI in a separate process group, like a shell. Tests can then simulate Ctrl-C, which sends
+ * SIGINT to the whole group.
+ */
 export function startCli(words: readonly string[], { cwd, env = {} }: CliOptions): StartedCli {
   const child = spawn(process.execPath, [LAUNCHER, ...words], {
     cwd,
@@ -74,12 +77,12 @@ export function startCli(words: readonly string[], { cwd, env = {} }: CliOptions
   return { child, out: () => out, err: () => err, ended }
 }
 
-/** The folder in which `dev` stores its state if it is started in `cwd`. */
+/** Returns the folder in which `dev` stores its state when it runs in `cwd`. */
 export function stateOf(cwd: string): string {
   return join(cwd, '.state')
 }
 
-/** A temporary folder that is removed at the end of its scope. */
+/** Creates a temporary folder with these files. It is removed when the variable's scope ends (`using`). */
 export function temporaryFolder(files: Readonly<Record<string, string>> = {}): Disposable & { readonly path: string } {
   const path = mkdtempSync(join(tmpdir(), 'solhost-cli-'))
   writeFiles(path, files)

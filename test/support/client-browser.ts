@@ -8,34 +8,37 @@ import { axeViolations } from './browser.ts'
 import { PATIENCE } from './patience.ts'
 import { PASSWORD } from './users.ts'
 
-/** The folder for screenshots, which tests save if SCREENSHOTS is set. Git ignores it. */
+/** The folder for screenshots. Tests save screenshots only if SCREENSHOTS is set. Git ignores the folder. */
 export const SCREENSHOTS = fileURLToPath(new URL('../.output/screenshots/', import.meta.url))
 
 const WIDTHS = [320, 1280] as const
 
-/** The axe rules to run. In the second colour scheme, only the colour rules can produce different results. */
+/**
+ * The colour schemes to check, and the axe rules to run in each. In dark mode, only the colour rules can produce
+ * different results.
+ */
 const SCHEMES = [
   ['light', 'all'],
   ['dark', 'colours'],
 ] as const
 
 /**
- * Ignores messages that Chromium logs when a test cuts the network, and its advice on `sandbox`, which is meant for
- * iframes.
+ * Console messages to ignore: Chromium logs them when a test cuts the network. Its advice on `sandbox` is for iframes,
+ * so it is ignored too.
  */
 const EXPECTED = /WebSocket connection to|ERR_|status of 404|can escape its sandboxing/
 
 export type Watched = Awaited<ReturnType<typeof openWatched>>
 
 /**
- * Opens a separate browser profile. It records the frames and the HTML that its pages receive, and their errors. Errors
- * are uncaught exceptions, console warnings and errors, and violations of the Content-Security-Policy.
+ * Opens a page in a separate browser profile. Records the WebSocket frames and the HTML that its pages receive. Also
+ * records errors: uncaught exceptions, console warnings and errors, and violations of the Content-Security-Policy.
  */
 export async function openWatched(browser: Browser, options: BrowserContextOptions = {}) {
   const profile = await browser.newContext({
     viewport: { width: 1280, height: 900 },
     locale: 'en-GB',
-    // Avoids false errors about colours during transitions.
+    // Without transitions, axe doesn't report intermediate colours.
     reducedMotion: 'reduce',
     ...options,
   })
@@ -61,9 +64,9 @@ export async function openWatched(browser: Browser, options: BrowserContextOptio
     profile,
     page: await profile.newPage(),
     complaints,
-    /** The HTML source of each page, in the order in which they arrived. */
+    /** The HTML source of each loaded page, in order. */
     sources,
-    /** Everything that the page received over its connections. */
+    /** Returns all frames that the pages have received. */
     frames: () => texts.map((text) => JSON.parse(text) as HostFrame),
     [Symbol.asyncDispose]: () => profile.close(),
   }
@@ -78,7 +81,9 @@ export async function signIn(page: Page, address: string, username: string): Pro
   await page.waitForSelector('form[data-form]')
 }
 
-/** Saves a screenshot of the page, if SCREENSHOTS is set. Nothing compares them. */
+/**
+ * Saves a screenshot of the page if SCREENSHOTS is set. Screenshots are for people to look at; no test compares them.
+ */
 export async function keepPicture(page: Page, name: string): Promise<void> {
   if (process.env.SCREENSHOTS === undefined) return
   mkdirSync(SCREENSHOTS, { recursive: true })
@@ -86,8 +91,8 @@ export async function keepPicture(page: Page, name: string): Promise<void> {
 }
 
 /**
- * Runs axe on the page in its current state, in light and dark mode, in a narrow and a wide window.
- * @returns all violations, and the windows in which the page scrolls horizontally
+ * Runs axe on the page in its current state, in light and dark mode, each in a narrow and a wide window.
+ * @returns the violations, and an error for each window in which the page scrolls horizontally
  */
 export async function faultsOfScreen(page: Page, name: string): Promise<string[]> {
   const faults: string[] = []
@@ -108,14 +113,14 @@ export async function faultsOfScreen(page: Page, name: string): Promise<string[]
   return faults
 }
 
-/** Polling options for conditions that are expected to become true soon. */
+/** Like `expect.poll`, but polls every 50 ms. */
 export function eventually<T>(look: () => T | Promise<T>) {
   return expect.poll(look, { interval: 50 })
 }
 
 /**
- * Observes a live region like a screen reader: the region must be on the page and visible before text is added.
- * @returns a function that reads its text
+ * Observes a live region like a screen reader. The region must be visible on the page before text is added to it.
+ * @returns a function that reads the region's text; null if the region was removed
  */
 export async function hear(page: Page, selector: string): Promise<() => Promise<string | null>> {
   const region = await page.waitForSelector(selector, { state: 'attached' })
@@ -140,14 +145,14 @@ const HAS_FOCUS_RING = `(() => {
   return isInWindow && outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 2
 })()`
 
-/** The id of the focused element; its text if it has no id; null if nothing has the focus. */
+/** Returns the id of the focused element, or its text if it has no id. Null if no element has the focus. */
 export function nameOfFocus(page: Page): Promise<string | null> {
   return page.evaluate<string | null>(NAME_OF_FOCUS)
 }
 
 /**
- * Presses a key until the element has the focus. Fails if the focus is not visible at a step.
- * @param name as `nameOfFocus` returns it
+ * Presses a key until an element has the focus. Fails if the focus is not visible after a press.
+ * @param name the element's name, as `nameOfFocus` returns it
  */
 export async function pressUntil(page: Page, key: string, name: string): Promise<void> {
   const passed: (string | null)[] = []
@@ -162,7 +167,7 @@ export async function pressUntil(page: Page, key: string, name: string): Promise
   throw new Error(`${key} does not lead to ${name}, but to ${passed.join(', ')}`)
 }
 
-/** A simulated network between browser and host that a test can cut: open connections break, and new ones fail. */
+/** Simulates a network between a browser and a host. A test can cut it: open connections break, and new ones fail. */
 export async function openNetwork(to: string) {
   const { hostname, port } = new URL(to)
   const open = new Set<Socket>()

@@ -11,24 +11,24 @@ type HasCookies = Pick<Visitor, 'cookies'> & Partial<Pick<Visitor, 'headers'>>
 type Frame<Kind extends HostFrame['kind']> = Extract<HostFrame, { kind: Kind }>
 
 export type ClientPageOptions = {
-  /** The query of the page, such as `?argument=5`. */
+  /** The query string of the page's URL, such as `?argument=5`. */
   readonly query?: string
   /** The client id that the tab stored in an earlier page load. */
   readonly client?: string | null
-  /** Set this to reconnect as the same page load. */
+  /** The id of the page load. Set it to reconnect as the same page load. */
   readonly page?: string
-  /** The sequence number to continue from. */
+  /** The sequence number of the last event that was sent before reconnecting. */
   readonly seq?: number
   readonly headers?: Record<string, string>
-  /** If `false`, simulates a connection that looks open but does not respond. */
+  /** If `false`, pings get no response: the connection looks open, but is dead. */
   readonly answersPings?: boolean
-  /** The path to connect to, instead of the solution's own. */
+  /** The path to connect to, in place of the solution's own. */
   readonly path?: string
-  /** The trusted certificate authority in PEM format, for a host with TLS. */
+  /** The certificate authority to trust, in PEM format, for a host with TLS. */
   readonly ca?: Buffer
 }
 
-/** The page's end of a client connection, without a browser. Applies the received frames as a page would. */
+/** Simulates the page's side of a client connection, without a browser. Applies the received frames like a page. */
 export async function openClientPage(
   base: string,
   solution: string,
@@ -74,8 +74,9 @@ export async function openClientPage(
   })
 
   /**
-   * Waits until `found` returns something, and resolves with it.
-   * @throws Error after `PATIENCE`, with everything that was received
+   * Waits until `found` returns a value.
+   * @returns this value
+   * @throws Error after `PATIENCE`; the message contains all received frames
    */
   async function until<T>(what: string, found: () => T | null | undefined | false): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
@@ -109,14 +110,20 @@ export async function openClientPage(
     socket,
     send,
     until,
-    /** Waits for a frame of this kind. @returns the latest one */
+    /**
+     * Waits until a frame of this kind has been received.
+     * @returns the latest frame of this kind
+     */
     frame: <Kind extends HostFrame['kind']>(kind: Kind) =>
       until(kind, () => frames.findLast((one): one is Frame<Kind> => one.kind === kind)),
     hello: (extra: object = {}) =>
       send({ kind: 'hello', client: options.client ?? null, page, width: 1000, height: 800, ...extra }),
     /** Waits until the host closes the connection. @returns the close code */
     closed: () => until('close', () => (closed === null ? null : { code: closed })).then(({ code }) => code),
-    /** Sends a frame with the next sequence number, without waiting until it is handled. @returns the number */
+    /**
+     * Sends an event with the next sequence number. Doesn't wait until the host has handled it.
+     * @returns the sequence number
+     */
     fire(form: string, element: string, type: string, value: unknown = null): number {
       seq += 1
       send({ kind: 'event', seq, form, element, type, value })
@@ -135,21 +142,24 @@ export async function openClientPage(
       seq += 1
       return seq
     },
-    /** The current markup of an element, from its last patch or else from the form; '' if there is no such element. */
+    /**
+     * Returns an element's current HTML, from its last patch or, if there is none, from the form; '' if there is no
+     * such element.
+     */
     element(form: string, name: string): string {
       const id = `e-${form}-${name}`
       return elements.get(id) ?? markupOf(html, id)
     },
-    /** The text of an element, without markup. */
+    /** Returns an element's text, without markup. */
     text: (form: string, name: string) => textOf(made.element(form, name)),
-    /** The form frame's markup, without later patches. */
+    /** Returns the HTML of the last form frame. Later patches are not applied to it. */
     html: () => html,
-    /** The form frame's text, without later patches. */
+    /** Returns the text of the last form frame. Later patches are not applied to it. */
     words: () => textOf(html),
-    /** Everything that the host has sent. */
+    /** Returns all frames that the host has sent, as JSON. */
     everything: () => JSON.stringify(frames),
     close: () => socket.close(),
-    /** Simulates a lost network connection, so that the host receives nothing more. */
+    /** Breaks the connection without a close frame, as if the network had failed. */
     drop: () => socket.terminate(),
   }
   return made
@@ -167,8 +177,8 @@ export async function openClient(base: string, solution: string, visitor: HasCoo
 }
 
 /**
- * Opens a client, and leaves as soon as it has opened or failed, to test `onSolutionOpen`.
- * @returns the page, with everything that it received
+ * Opens a client, and closes the connection as soon as the client has opened or failed. For tests of `onSolutionOpen`.
+ * @returns the page, with all frames that it received
  */
 export async function openOnce(base: string, solution: string, visitor: HasCookies, query = ''): Promise<ClientPage> {
   const page = await openClientPage(base, solution, visitor, { query })

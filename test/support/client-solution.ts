@@ -4,16 +4,16 @@ import { askAdmin } from './users.ts'
 import { bundleOf } from './zip.ts'
 
 export type ClientSolution = {
-  /** Elements of the form `main`. */
+  /** The elements of the form `main`. */
   readonly elements: readonly unknown[]
   readonly script: string
   readonly globals?: string
-  /** By default, users don't have to sign in. */
+  /** Properties of the manifest. By default, users don't have to sign in. */
   readonly manifest?: Record<string, unknown>
   readonly files?: Record<string, string>
 }
 
-/** Uploads a solution whose client shows one form, and activates that version. */
+/** Uploads a solution whose client shows one form. */
 export async function addClientSolution(
   host: Pick<TestHost, 'upload'>,
   name: string,
@@ -26,17 +26,17 @@ export async function addClientSolution(
 }
 
 export const label = (name: string, text = '0') => ({ type: 'label', name, label: text })
-/** A button that has a handler of the same name. */
+/** A button whose handler has the same name. */
 export const button = (name: string) => ({ type: 'button', name, label: name, onAction: name })
 
 export type LogLine = { readonly level: string; readonly message: string; readonly code?: string }
 
-/** Reads a solution's log, oldest lines first. */
+/** Reads the lines of a solution's log, oldest first. */
 export async function linesOf(host: Pick<TestHost, 'url' | 'admin'>, solution: string): Promise<readonly LogLine[]> {
   return (await askAdmin(host, 'GET', `solutions/${solution}/log?limit=1000`)).items as LogLine[]
 }
 
-/** The messages that the solution's scripts logged. */
+/** Returns the messages that the solution's scripts have logged at the level info. */
 export async function outputOf(host: Pick<TestHost, 'url' | 'admin'>, solution: string): Promise<readonly string[]> {
   return (await linesOf(host, solution)).filter(({ level }) => level === 'info').map(({ message }) => message)
 }

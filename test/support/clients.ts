@@ -21,45 +21,52 @@ import {
 import { createProbe } from './probe/host.ts'
 import { manifestOf } from './solutions.ts'
 
-/** A script's request, which the test responds to. */
+/** A request from a script. The test responds to it with `answer`. */
 export type Asked = { readonly text: Json; readonly answer: (value: Json) => void }
 
 export type ClientLab = {
   readonly supervisor: Supervisor
   /**
-   * Creates a solution version. `forms` contains the forms by name. Each has a definition with all defaults, and a
-   * script.
+   * Creates a version of a solution. `forms` contains the forms by name. Each form has a definition, in which all
+   * defaults are set, and possibly a script.
    */
   readonly version: (source: string, forms?: Readonly<Record<string, LabForm>>) => Loadable
   /**
-   * Returns the same solution for the same source and forms, so that its clients share a process. Starting a process
-   * takes far longer than most tests.
+   * Returns the same solution for the same source and forms, so its clients share a process. Starting a process takes
+   * far longer than most tests.
    */
   readonly shared: (source: string, forms: Readonly<Record<string, LabForm>>) => ActiveSolution
   /**
-   * Opens a client. Its calls get the same plugin data as on the host, and their commands are applied as on the host.
+   * Opens a client whose calls work as on a host: they get the same plugin data, and their commands are applied in the
+   * same way.
    */
   readonly hosted: (source: string, forms?: Readonly<Record<string, LabForm>>) => Promise<HostedClient>
-  /** Applies the commands from an outcome as a separate call. */
+  /** Applies the commands in a call's outcome, as the host would. */
   readonly applied: (outcome: ClientOutcome, facts?: Partial<HostCall>) => HostedCall
   /** @throws Error if the client cannot be opened */
   readonly open: (version: Loadable) => Promise<LabClient>
   readonly tryOpen: (version: Loadable) => Promise<SandboxClient | Failed>
   readonly lines: readonly GuestLogLine[]
-  /** Waits until this many requests have arrived, including those with a response. */
+  /**
+   * Waits until scripts have sent this many requests in total. Requests that the test has responded to are included.
+   */
   readonly asked: (count: number) => Promise<readonly Asked[]>
-  /** The pids of the client processes. */
+  /** Returns the pids of the sandbox processes. */
   readonly pids: () => number[]
   readonly stop: () => void
 }
 
-/** A form. Its functions are those that `script` declares at the top level. */
+/** A form. Its functions are the top-level functions in `script`. */
 export type LabForm = { readonly definition: FormDefinition; readonly script?: string }
 
 export type LabClient = SandboxClient & {
-  /** Calls a script function with string arguments. */
+  /** Calls a function in the solution's script. */
   readonly run: (entry: string, ...args: Json[]) => Promise<ClientOutcome>
-  /** Calls a function. @returns its result @throws Error if it failed */
+  /**
+   * Calls a function.
+   * @returns the function's result
+   * @throws Error if the call failed
+   */
   readonly result: (entry: string, ...args: Json[]) => Promise<string | null>
 }
 
@@ -67,7 +74,11 @@ export type HostedCall = { readonly outcome: ClientOutcome; readonly effects: Ef
 
 export type HostedClient = {
   readonly call: (entry: string, args?: readonly Json[], facts?: Partial<HostCall>) => Promise<HostedCall>
-  /** Calls a function. @returns the effects @throws Error if it failed */
+  /**
+   * Calls a function.
+   * @returns the call's effects on the host
+   * @throws Error if the call failed
+   */
   readonly effects: (entry: string, args?: readonly Json[], facts?: Partial<HostCall>) => Promise<Effects>
   /**
    * Calls a function.
@@ -78,7 +89,10 @@ export type HostedClient = {
   readonly close: () => void
 }
 
-/** Runs clients in real sandbox processes, without HTTP or a database. The test responds to `probe.ask(text)`. */
+/**
+ * Runs clients in real sandbox processes, without HTTP or a database. The test itself responds to calls of
+ * `probe.ask(text)`.
+ */
 export function createClientLab(
   options: {
     readonly limits?: Partial<Record<LimitName, number>>

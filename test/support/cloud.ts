@@ -47,7 +47,7 @@ label{display:block;margin-top:1rem} .errorlabel{display:none;color:#a00000}</st
   },
 }
 
-/** A user who can sign in with `CLOUD_PASSWORD`. */
+/** The user anna, who signs in with the password `CLOUD_PASSWORD`. */
 export const ANNA: AuthenticateAnswer = {
   outcome: 'accepted',
   uid: 'c-1',
@@ -107,7 +107,7 @@ export async function startTestCloud() {
 
   return {
     url: `http://127.0.0.1:${port}`,
-    /** All requests, in order of arrival. */
+    /** All received requests, in order. */
     seen,
     asked: (what: string) => seen.filter(({ path }) => path.endsWith(`/${what}`)),
     connections: () => sockets.size,

@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib'
 export type Received = {
   readonly path: string
   readonly headers: IncomingMessage['headers']
-  /** The parsed OTLP/JSON, or null for protobuf. */
+  /** The body, parsed as OTLP/JSON; null if it was protobuf. */
   // biome-ignore lint/suspicious/noExplicitAny: parsed JSON
   readonly body: any
   readonly size: number

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { DatabaseServer } from '../../base/database/kind.ts'
 import { runFolder } from './run-folder.ts'
 
-/** A real database server on a free loopback port, with its own data in a temporary folder. */
+/** A real database server on a free loopback port. Its data is in a temporary folder. */
 export type TestServer = {
   /** The credentials of the server's administrator. */
   readonly address: DatabaseServer

@@ -3,7 +3,7 @@ import { WebSocket } from 'ws'
 type Params = Readonly<Record<string, unknown>>
 type Told = { readonly method: string; readonly params: Params }
 
-/** A minimal client for the Chrome DevTools protocol. */
+/** A minimal client for the Chrome DevTools Protocol. */
 export interface DevTools {
   /**
    * Sends a command to the debugger.

@@ -79,7 +79,7 @@ const NOWHERE = { host: '127.0.0.1', port: 1, username: 'nobody', password: '', 
 
 export async function createExampleLab(): Promise<ExampleLab> {
   const home = mkdtempSync(join(tmpdir(), 'solhost-example-'))
-  // The limits are high, because these tests are not about speed.
+  // Use high time limits, because these tests don't check speed.
   const limits = createLimits({ CALL_TIME: 20_000, QUERY_TIME: 20_000 })
   const db = await openHostDatabase(home)
   const nothing = async () => {}

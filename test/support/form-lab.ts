@@ -15,14 +15,14 @@ export type Changes = {
   /** Element states, by form and element name, such as `orders.total`. */
   readonly elements: Readonly<Record<string, unknown>>
   readonly titles: Readonly<Record<string, string>>
-  /** Whether a form has unsaved input, by form. */
+  /** Whether each form has unsaved input, by form name. */
   readonly unsaved: Readonly<Record<string, boolean>>
   /**
    * The form that a script wants to open after the user confirms leaving the current one. Null if no confirmation is
    * needed.
    */
   readonly leaving: string | null
-  /** `null` means unchanged. */
+  /** The event types that scripts now listen to. `null` means unchanged. */
   readonly listening: readonly string[] | null
 }
 
@@ -40,7 +40,7 @@ export type FormLab = Omit<ClientLab, 'open' | 'tryOpen' | 'version'> & {
   readonly tryOpen: (source: string, forms: WrittenForms) => Promise<SandboxClient | Failed>
 }
 
-/** Runs clients with forms in real sandbox processes. */
+/** Creates a lab that runs clients with forms in real sandbox processes. */
 export function createFormLab(options: Parameters<typeof createClientLab>[0] = {}): FormLab {
   const lab = createClientLab(options)
 
@@ -74,7 +74,10 @@ export function createFormLab(options: Parameters<typeof createClientLab>[0] = {
   }
 }
 
-/** @throws Error for a form that an upload would reject */
+/**
+ * Parses a form in the format that authors write.
+ * @throws Error if an upload would reject the form
+ */
 export function definitionOf(written: unknown): FormDefinition {
   const { form, faults } = checkedForm(written)
   if (form === null) throw new Error(faults.join('\n'))

@@ -5,7 +5,7 @@ import type { FormSurroundings } from '../../runtime/forms/form-references.ts'
 
 export const FORM_FILE = 'forms/orders.json'
 
-/** A one-column form with these elements, in the format that authors write. */
+/** Returns a form with these elements in one column, in the format that authors write. */
 export function formWith(...elements: readonly unknown[]): Record<string, unknown> {
   return { layout: [{ columns: [{ elements }] }] }
 }
@@ -17,7 +17,10 @@ export type FormCheck = {
   readonly warnings: readonly string[]
 }
 
-/** Validates a form as an upload does. Everything that the form refers to exists, unless `around` says otherwise. */
+/**
+ * Validates a form like an upload does. By default, everything that the form refers to exists; `around` can change
+ * that.
+ */
 export function checkedForm(value: unknown, around: Partial<FormSurroundings> = {}): FormCheck {
   const found = new Findings()
   const surroundings = {

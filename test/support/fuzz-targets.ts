@@ -70,7 +70,7 @@ export async function startFuzzTargets(): Promise<FuzzTargets> {
   return { targets, [Symbol.asyncDispose]: () => everything.disposeAsync() }
 }
 
-/** Reads the addresses of the additional ports from the start message, which may arrive in chunks. */
+/** Waits for the complete start message, and reads the addresses of the additional ports from it. */
 async function portsOf({ output }: HostProcess): Promise<{ admin: string; metrics: string; redirect: string }> {
   const found = (pattern: RegExp) => pattern.exec(output())?.[1]
   const until = Date.now() + PATIENCE

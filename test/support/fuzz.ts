@@ -31,7 +31,7 @@ export type FuzzPlan = {
 export type FuzzResult = {
   readonly requests: number
   readonly sockets: number
-  /** How many connections got a response. */
+  /** How many connections received a response. */
   readonly answered: number
   /** How many WebSocket handshakes the servers accepted. */
   readonly upgraded: number
@@ -41,7 +41,7 @@ export type FuzzResult = {
   readonly longestWait: number
 }
 
-/** The number of simultaneous connections. */
+/** How many connections are open at the same time. */
 const PARALLEL = 24
 /** How long to wait for a response, in ms. There is no response to an incomplete request. */
 const ANSWER_TIME = 120

@@ -190,7 +190,7 @@ function fuzzedRequest(random: Random): string {
   return [first, ...host, ...headers, end].join(CRLF) + pick(random, BODIES)
 }
 
-/** Flips, removes, duplicates or inserts bytes, one to four times. */
+/** Makes one to four random changes: flips, removes, duplicates or inserts bytes. */
 export function changed(random: Random, bytes: Buffer): Buffer {
   let made = bytes
   for (let times = 1 + random.below(4); times > 0; times--) {
@@ -205,7 +205,10 @@ export function changed(random: Random, bytes: Buffer): Buffer {
   return made
 }
 
-/** A valid handshake. @param origin the origin of the server's pages */
+/**
+ * Returns a valid WebSocket handshake.
+ * @param origin the origin of the server's pages
+ */
 export function handshake(path: string, origin: string): string {
   return [
     'GET ',

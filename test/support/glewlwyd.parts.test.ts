@@ -155,7 +155,7 @@ function testGlewlwyd(): void {
     return { callback, tokens }
   }
 
-  /** openid-client reads a code from the query only. */
+  /** Moves the response's parameters to the query. openid-client doesn't read a code from anywhere else. */
   function asQuery({ method, url, fields }: Callback): URL {
     if (method === 'POST') return new URL(`${REDIRECT}?${new URLSearchParams(fields.map((pair) => [...pair]))}`)
     const { hash } = new URL(url)

@@ -59,7 +59,7 @@ const SESSION = 'GLEWLWYD2_SESSION_ID'
  * supports RP-initiated and back-channel logout. Some of its behaviour is unusual:
  * - Its discovery document has no `authorization_response_iss_parameter_supported`, though it can send `iss`.
  * - Its logout tokens follow a draft and have no `exp`. Back-Channel Logout 1.0 section 2.4 requires it, so a
- * conforming host rejects them.
+ *   conforming host rejects them.
  * - It does not decode the client id and secret in Basic authentication (RFC 6749 section 2.3.1).
  * @param sendsIssuer whether its authorization responses contain `iss`. With form_post, correct clients reject these
  * responses, because Glewlwyd percent-encodes the value

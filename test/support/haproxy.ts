@@ -11,7 +11,7 @@ import type { Answer, Ask } from './http.ts'
 /** The path of Debian's HAProxy, or undefined if it is not installed. */
 export const haproxyPath = ['/usr/sbin/haproxy', '/usr/local/sbin/haproxy'].find(existsSync)
 export const HAPROXY_CONFIG = fileURLToPath(new URL('../../deploy/haproxy.cfg', import.meta.url))
-/** The HAProxy configuration for a control center. */
+/** The file with the HAProxy configuration for a control center. */
 export const CENTER_HAPROXY_CONFIG = fileURLToPath(new URL('../../deploy/control-center/haproxy.cfg', import.meta.url))
 
 /** The host name in the certificate from `test/support/tls`. */
@@ -110,7 +110,7 @@ export function originOf({ PROXY_HTTPS_PORT }: Readonly<Record<string, string>>)
   return `https://${PROXIED_NAME}:${PROXY_HTTPS_PORT}`
 }
 
-/** Like `ask` in `http.ts`, but through the proxy. Fails if there is no response within 30 s. */
+/** Sends a request through the proxy, like `ask` in `http.ts`. Fails if there is no response within 30 s. */
 export function askProxied(url: string, { method = 'GET', headers = {}, body, path }: Ask = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const options = {

@@ -13,7 +13,7 @@ import { type HostProcess, startHostProcess } from './host-process.ts'
 export type HostGroup = {
   /** The URL of the load balancer. */
   readonly url: string
-  /** The `Authorization` header of the admin account. */
+  /** The `Authorization` header for requests as the admin account. */
   readonly admin: string
   readonly hosts: readonly HostProcess[]
   /** How many responses the load balancer has forwarded, by status. */

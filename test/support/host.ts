@@ -10,16 +10,16 @@ import { UNTHROTTLED } from './unthrottled.ts'
 
 export type TestHost = Host & {
   readonly home: string
-  /** The `Authorization` header of the admin account. */
+  /** The `Authorization` header for requests as the admin account. */
   readonly admin: string
-  /** Everything that the platform has logged. */
+  /** Returns everything that the platform has logged. */
   readonly logged: () => string
   readonly upload: (name: string, bundle: Uint8Array) => Promise<Response>
 }
 
 export const ADMIN_PASSWORD = 'test admin password'
 
-/** A real host on free loopback ports with its own folder. By default it has no example solutions. */
+/** Starts a real host on free loopback ports, with its own folder. By default, it has no example solutions. */
 export async function startTestHost(
   properties: Record<string, string> = {},
   options: Pick<HostOptions, 'inspect' | 'createSupervisor'> & { readonly home?: string } = {},

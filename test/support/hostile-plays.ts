@@ -38,7 +38,7 @@ export type FlowCase = {
 }
 
 export type HostileCase = FlowCase & {
-  /** The sign-in's expected error. */
+  /** The error that the sign-in must fail with. */
   readonly problem: OAuthProblemCode
 }
 

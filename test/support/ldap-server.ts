@@ -40,7 +40,7 @@ export type LdapServer = {
   readonly stop: () => Promise<void>
 }
 
-/** The server's default behaviour. */
+/** The default behaviour, which is correct. */
 export const WELL_BEHAVED: Omit<Play, 'entries'> = {
   delay: 0,
   isSilent: false,
@@ -51,7 +51,10 @@ export const WELL_BEHAVED: Omit<Play, 'entries'> = {
 
 type Certificate = { readonly cert: string | Buffer; readonly key: string | Buffer }
 
-/** @param more raw bytes after the responses */
+/**
+ * Sends responses.
+ * @param more raw bytes to send after the responses
+ */
 type Send = (responses: readonly Buffer[], more?: Buffer) => void
 
 type Node = { readonly tag: number; readonly value: Buffer }

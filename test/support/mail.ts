@@ -8,7 +8,7 @@ export type ArrivedMail = {
   /** The whole email as it was received, including the headers. */
   readonly raw: string
   readonly subject: string
-  /** The decoded text. */
+  /** The email's text, decoded. */
   readonly text: string
 }
 

@@ -3,7 +3,7 @@ import type { TestCenter } from './center.ts'
 import { startTestHost, type TestHost } from './host.ts'
 import { bundleOf, type Files } from './zip.ts'
 
-/** Starts a host as a Satellite of a control center. */
+/** Starts a host as a Satellite of this control center. */
 export function startSatellite(
   center: { readonly url: string },
   token: string,

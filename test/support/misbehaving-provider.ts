@@ -33,7 +33,7 @@ export type Stage = {
   readonly name: string
   readonly issuer: string
   readonly clientId: string
-  /** Every request to a path under the issuer, oldest first. */
+  /** Every request whose path is under the issuer, oldest first. */
   readonly requests: StageRequest[]
   /** Every code and token that the provider has issued, oldest first. */
   readonly given: readonly string[]
@@ -64,7 +64,7 @@ export type StageRequest = {
   status?: number
 }
 
-/** How to create a signed token. */
+/** Functions that change how a signed token is created. */
 export type TokenPlay = {
   readonly header?: (header: Json, scene: Scene) => Json
   readonly claims?: (claims: Json, scene: Scene) => Json
@@ -194,7 +194,7 @@ export function createPlayedProvider(hostPort: string, clientId = 'one'): Played
   }
 }
 
-/** Starts the provider with a server. The caller stops it. */
+/** Starts the provider with an HTTP server. The caller stops it. */
 export async function startMisbehavingProvider(): Promise<MisbehavingProvider> {
   const server = createServer(async (request, response) => {
     const { method = '', headers } = request
@@ -244,7 +244,7 @@ function createStage({ name, issuer, clientId, signing, others, first }: StageMa
   let round = 0
   let published = [signingKey()]
 
-  /** Returns a new key with a new id each time. */
+  /** Returns a signing key with a new id. */
   function signingKey(): SigningKey {
     const key = signing[round % signing.length]
     if (key === undefined) throw new TypeError('there are no keys')

@@ -48,7 +48,7 @@ export type OAuthInMemory = {
   /** Stores the solution's client secret. The host may send it only to these hosts. */
   readonly setSecret: (solution: string, hosts: readonly string[]) => Promise<void>
   readonly linesOf: (solution: string) => readonly NewLogLine[]
-  /** Everything that the platform has logged. */
+  /** Returns everything that the platform has logged. */
   readonly logged: () => string
   readonly audited: () => Promise<string>
   /** Addresses that the host tried to reach although no server is simulated there. */

@@ -59,7 +59,7 @@ export async function addOAuthSolution(
   if (answer.status !== 201) throw new Error(await answer.text())
 }
 
-/** Registers the solution as a client of the provider, and uploads it. */
+/** Registers the solution as an OAuth client of the provider, uploads it, and sets its client secret. */
 export async function addSolutionOfProvider(
   host: OAuthHost,
   provider: OidcProvider,

@@ -59,7 +59,7 @@ export type ProviderRequest = {
   readonly headers: IncomingHttpHeaders
   /** The form fields in the request's body, if it contains a form. */
   body?: Readonly<Record<string, unknown>>
-  /** The response status. Absent until the provider has responded. */
+  /** The response's status, once the provider has responded. */
   status?: number
 }
 

@@ -273,7 +273,7 @@ function createLoad() {
       stopped = true
       await running
     },
-    /** Checks that all confirmed data still exists. */
+    /** Checks that all confirmed data still exists, and adds missing data to `lost`. */
     async findAll(url: string): Promise<void> {
       const asked: [string, Record<string, string>, string][] = [
         ...sessions.map((one): [string, Record<string, string>, string] => [

@@ -117,7 +117,7 @@ function coseKey(key: KeyObject): Buffer {
   ])
 }
 
-/** Encodes {"fmt": "none", "attStmt": {}, "authData": bytes} in CBOR. */
+/** Encodes Encodes {"fmt": "none", "attStmt": {}, "authData": bytes} in CBOR. */
 function attestation(data: Buffer): Buffer {
   const text = (value: string) => Buffer.concat([Buffer.from([0x60 + value.length]), Buffer.from(value)])
   const size = Buffer.alloc(2)

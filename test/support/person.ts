@@ -125,7 +125,7 @@ export type SignInAnswers = {
   readonly account: string
   /** The account's password. The default is `{account}-tries-oidc`. */
   readonly password?: string
-  /** If false, the user denies access. */
+  /** If false, the user denies access on the consent page. */
   readonly consent?: boolean
   /** If true, the user presses Cancel on the login page. */
   readonly cancel?: boolean

@@ -34,7 +34,7 @@ export type LoadOptions = {
 
 /** A user's open client. It runs the page's real code, but displays nothing. */
 type OpenClient = {
-  /** The number of presses that got a response. */
+  /** How many presses of the button got a response. */
   answered: number
   /** How many times the client was reopened. */
   reopened: number
@@ -140,7 +140,7 @@ export function startLoad(origin: string, { logins, sessions, clients: wanted }:
     begun: () => begun,
     /**
      * Stops the load, waits for pending requests, and checks each session again.
-     * @returns the users who are no longer signed in
+     * @returns the users who are no longer signed in, with the reasons
      */
     async stop(): Promise<readonly string[]> {
       for (const timer of timers) clearInterval(timer)

@@ -30,7 +30,7 @@ export default function makeRunFolder(): () => void {
   return () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }
 
-/** The space that the run folder needs, in bytes. Tests also store container images there. */
+/** The free space that the run folder needs, in bytes. Tests also store container images in it. */
 const ROOM = 6 * 1024 ** 3
 
 /**

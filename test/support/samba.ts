@@ -7,13 +7,13 @@ import { certificateFolder } from './certificates.ts'
 import { canMakeNamespaces, makeNamespace } from './network-namespace.ts'
 import { waitUntil } from './wait-until.ts'
 
-/** A Samba Active Directory domain controller for the domain `corp.test`. */
+/** An Active Directory domain controller, run by Samba, for the domain `corp.test`. */
 export type Samba = {
   readonly address: string
   /** The certificate authority's certificate, in PEM format. The server's certificate is for `address` only. */
   readonly ca: string
   readonly base: string
-  /** Runs `samba-tool` with these arguments on the domain's database. */
+  /** Runs `samba-tool` on the domain's database, with these arguments. */
   readonly tool: (...words: readonly string[]) => void
   /** How long creating the domain took, in ms. */
   readonly provisionTime: number

@@ -4,14 +4,14 @@ import { test } from 'vitest'
 const IS_FULL = process.env.SOLHOST_FULL_SCALE === 'true'
 
 /**
- * Selects the number of rounds, rows or requests in a test: `few` in normal test runs, and `full` in `npm run long --
- * full-scale`.
+ * Selects a test's number of rounds, rows or requests. Returns `few` in normal test runs, and `full` in the full-scale
+ * run.
  */
 export function scaled(few: number, full: number): number {
   return IS_FULL ? full : few
 }
 
-/** Defines a test that only `npm run long -- full-scale` runs, for example because it waits for the real clock. */
+/** Defines a test that runs only in `npm run long -- full-scale`, for example because it waits for the real clock. */
 export const testAtFullScale: (name: string, work: () => Promise<void>, timeout?: number) => void = IS_FULL
   ? test
   : () => {}

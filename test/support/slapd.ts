@@ -6,7 +6,7 @@ import { freePort, type ServerProgram, startServer, type TestServer } from './da
 import { runFolder } from './run-folder.ts'
 import { waitUntil } from './wait-until.ts'
 
-/** A real OpenLDAP server on loopback, with its own data in a temporary folder. */
+/** A real OpenLDAP server on loopback. Its data is in a temporary folder. */
 export type Slapd = Pick<TestServer, 'freeze' | 'thaw' | 'kill' | 'restart' | 'isAlive'> & {
   /** The URL for LDAP over TLS. */
   readonly ldaps: string

@@ -65,7 +65,7 @@ export type ScriptLab = {
    * @returns the parsed result
    */
   readonly evaluate: (body: string, options?: Omit<ScriptRun, 'script'>) => Promise<unknown>
-  /** Creates a solution from these parts, and a function that calls its entry functions. */
+  /** Creates a solution from these parts, for tests that call its entry functions. */
   readonly solution: (parts: Partial<PreparedSolution> & Pick<PreparedSolution, 'manifest'>) => ActiveSolution
   readonly runEntry: EntryRunner
   readonly lines: readonly (NewLogLine & GuestLogLine)[]

@@ -71,7 +71,7 @@ export async function startTdsServer(
 const TYPES = { batch: 1, call: 3, reply: 4, transaction: 14, login: 16, preLogin: 18 } as const
 const HEADER = 8
 
-/** Joins the packets of a message. Bit 1 in the status marks the last packet. */
+/** Joins the packets of a message. If the lowest bit of the status is set, the packet is the last one. */
 function onMessages(socket: Socket, take: (type: number, message: Buffer) => void): void {
   let bytes = Buffer.alloc(0)
   let parts: Buffer[] = []
@@ -120,7 +120,7 @@ function statementOf(message: Buffer): string {
 /** The pre-login response: version 16, without encryption. */
 const PRE_LOGIN = Buffer.from([0, 0, 11, 0, 6, 1, 0, 17, 0, 1, 255, 16, 0, 0, 0, 0, 0, 2])
 const COLLATION = Buffer.from([9, 4, 208, 0, 52])
-/** TDS 7.4. */
+/** The protocol version: TDS 7.4. */
 const LOGIN_ACK = token(173, Buffer.from([1, 0x74, 0, 0, 4]), shortText('SQL'), Buffer.from([16, 0, 0, 0]))
 const DATABASE_CHANGE = token(227, Buffer.from([1]), shortText('platform'), shortText('master'))
 

@@ -15,7 +15,7 @@ export const tmuxPath = existsSync('/usr/bin/tmux') ? '/usr/bin/tmux' : undefine
 
 export type Typed = { readonly code: number; readonly screen: string }
 
-/** A terminal with a shell, like a user's. */
+/** A terminal with a shell, like those that users have. */
 export interface Terminal extends AsyncDisposable {
   /** Types a line and waits for the next prompt. */
   run(line: string): Promise<Typed>

@@ -64,7 +64,10 @@ export async function addAuthenticatorSolution(
   if (answer.status !== 201) throw new Error(await answer.text())
 }
 
-/** Opens a solution's login page in a simulated browser. */
+/**
+ * Opens a solution's login page in a simulated browser.
+ * @returns the browser
+ */
 export async function visit(host: Pick<TestHost, 'url'>, solution: string, defaults: Record<string, string> = {}) {
   const page = `/solution/${solution}/index.html`
   const visitor = createVisitor(host.url, defaults)

@@ -15,8 +15,8 @@ export function createPages(
     /** The browser options for the shared page. */
     readonly options?: BrowserContextOptions
     /**
-     * The URL of a page without scripts. Opening it resets the shared page, and the stored data of its origin is
-     * cleared.
+     * The URL of a page without scripts. The shared page is reset by opening it and clearing the stored data of its
+     * origin.
      */
     readonly blank: string
     readonly signIn: (page: Page) => Promise<void>

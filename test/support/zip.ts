@@ -51,7 +51,7 @@ export type RawEntry = Partial<Header> & {
   readonly descriptor?: Uint8Array
   /** Bytes before the local file header. They belong to no entry. */
   readonly gap?: Uint8Array
-  /** The Unix mode, including the file type, such as 0o120777 for a symbolic link. */
+  /** The Unix mode with the file type, such as 0o120777 for a symbolic link. */
   readonly mode?: number
   /** MS-DOS attributes, such as 0x10 for a folder. */
   readonly dosAttributes?: number
@@ -92,7 +92,10 @@ export type RawEnd = {
   }
 }
 
-/** Builds a ZIP file byte by byte. @see APPNOTE.TXT 4.3 */
+/**
+ * Builds a ZIP file byte by byte, so it may be invalid.
+ * @see APPNOTE.TXT 4.3
+ */
 export function rawZip(entries: readonly RawEntry[], end: RawEnd = {}): Buffer {
   const parts: Buffer[] = []
   const directory: Buffer[] = []

@@ -8,7 +8,7 @@ import { formWith } from '../../support/forms.ts'
 // Tests how changes in a client reach the host, including oversized changes and changes by failed calls.
 
 let lab: FormLab
-/** A lab with smaller size limits per call. */
+/** A lab with smaller limits on the data that a call may send. */
 let narrow: FormLab
 beforeAll(() => {
   lab = createFormLab()

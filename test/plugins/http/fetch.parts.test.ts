@@ -54,7 +54,7 @@ async function resultOf(body: string, on = lab): Promise<unknown> {
   return end.values.value
 }
 
-/** @returns the error that `plugins.http.fetch(args)` throws; null if it succeeds */
+/** @returns the error that `plugins.http.fetch(args)` throws, as a string; null if the request succeeds */
 function errorOf(args: string, on = lab): Promise<unknown> {
   return resultOf(`try { await plugins.http.fetch(${args}) } catch (error) { return String(error) } return null`, on)
 }

@@ -44,7 +44,7 @@ const Content = fc.oneof(
   fc.tuple(fc.nat(255), fc.nat(2000)).map(([byte, length]) => new Uint8Array(length).fill(byte)),
 )
 const File = fc.record({ name: Name, content: Content, way: Way })
-/** Lists of files. No two names differ only in case, and no name is a parent folder of another. */
+/** Generates lists of files. No two names are equal when case is ignored, and no name is a parent folder of another. */
 const FileList = fc.uniqueArray(File, { maxLength: 6, selector: ({ name }) => name.toLowerCase() }).filter((files) => {
   const names = files.map(({ name }) => `${name.toLowerCase()}/`)
   return !names.some((name) => names.some((other) => other !== name && other.startsWith(name)))

@@ -4,7 +4,7 @@ import { type ClientLab, createClientLab, type LabClient } from '../../support/c
 import { killProcess } from '../../support/kill-process.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-// Tests what happens to a misbehaving client, and which other clients are affected.
+// Tests what happens to a misbehaving client, and whether other clients are affected.
 
 let lab: ClientLab
 afterEach(() => lab.stop())

@@ -86,7 +86,7 @@ test.each(ELEMENT_TYPES)(
     const like = /^\n?This element works like `(\w+)`/.exec(sectionOf(type))?.[1] ?? type
     const said = `${sectionOf(type)}${sectionOf(like)}`
     const own = keysOf(type).filter((key) => !common.includes(key) && !said.includes(key))
-    // The guide describes the value of inputs only once, for all types.
+    // The guide describes the key `value` only once, for all types of inputs.
     expect(own.filter((key) => key !== 'value')).toEqual([])
   },
 )

@@ -344,7 +344,7 @@ function leaveAll() {
     try {
       leave()
     } catch {
-      // Ignore errors, because the realm doesn't allow some of these actions.
+      // Ignore errors: the hardened realm doesn't allow some of these actions.
     }
   }
 }

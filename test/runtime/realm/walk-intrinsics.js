@@ -1,5 +1,8 @@
 // A solution's script, run by realm-intrinsics.parts.test.ts.
-/** Collects every object that a script can get, marks each one that it can change, and reports marks of earlier calls. */
+/**
+ * Collects every object that a script can access, and marks those that it can change. Reports the marks of earlier
+ * calls.
+ */
 function onSolutionOpen() {
   const seen = new Set()
   const open = []

@@ -4,7 +4,9 @@ import { findDifferences } from '../../../runtime/sandbox/realm-differences.ts'
 
 const DECLARED = new Set(['helper'])
 
-/** Scripts that the check rejects, each with the position and part of the message. */
+/**
+ * Scripts that the check rejects. Each row contains the script, the error's position, and a pattern for the message.
+ */
 const REFUSED: readonly [script: string, place: string, message: RegExp][] = [
   ['function f() {\n  count = 1\n}', '2:3', /"count" is not declared.*declare it with var or let/],
   ['for (key in {}) {}', '1:6', /"key" is not declared/],

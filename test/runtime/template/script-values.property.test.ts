@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { readScript } from '../../../runtime/template/script-values.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
 
-/** Statements and fragments in which a careless parser confuses code and strings. */
+/** Statements and fragments that could make a careless parser confuse code with strings. */
 const SCRAPS = [
   ...[
     'a = "%%v%%"',

@@ -9,7 +9,7 @@ import { propertyRuns } from '../../support/property-runs.ts'
 import { scaled } from '../../support/scale.ts'
 
 const SEED = 20_260_101
-/** The number of runs. 10,000 runs take 20 s of CPU time. */
+/** How many random cases to test. 10,000 cases take 20 s of CPU time. */
 const RUNS = scaled(propertyRuns(2000), 10_000)
 const BASE = 'https://solhost.test/solution/shop/index.html'
 const HOSTILE = [

@@ -6,8 +6,8 @@ import { placeOf, splitModule } from '../../../runtime/bundle/layout.ts'
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
 /**
- * Every page with code blocks that readers may copy. Generated pages are not included: the tests of their generators
- * check them.
+ * Every page with code blocks that readers may copy. Generated pages are left out, because the tests of their
+ * generators check them.
  */
 export const GUIDES = globSync(['docs/*.md', 'README.md', 'SECURITY.md'], { cwd: ROOT }).sort()
 
@@ -44,7 +44,8 @@ export function readBlocks(guide: string): Block[] {
 }
 
 /**
- * The kinds of code blocks. Each kind is listed with an example of the words after the fence, and the block's content:
+ * The kinds of code blocks. The list shows, for each kind, an example of the words after the fence, and what the block
+ * contains:
  * - `solution`: `js globals.js`, a file of the solution that its section builds
  * - `folder`: `js shop/globals.js`, a file in the folder in which the guide's commands run
  * - `excerpt`: `json solutions/orders/solution.json`, lines of an existing file

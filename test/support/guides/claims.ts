@@ -12,9 +12,9 @@ type Claim = {
   readonly solution: string
   /** The URL's query string, which starts with `?`, or "" if there is none. */
   readonly query: string
-  /** The fields to enter on the login page. */
+  /** The form fields to enter on the login page. */
   readonly fields: Record<string, string>
-  /** The content of the code block. */
+  /** The code block's content, which is the expected result. */
   readonly said: string
   /** How many lines the log already had when the solution was uploaded. */
   readonly logged: number

@@ -57,7 +57,7 @@ export async function typeCommand(terminal: Terminal, command: string, password 
   return printed
 }
 
-/** @throws if a command's output differs from the guide */
+/** @throws Error if a command printed something other than the guide shows */
 export function checkPrinted({ command, expected }: Step, printed: string, isWhole = true): void {
   if (expected === null || patternOf(expected, isWhole).test(`${printed}\n`)) return
   throw new Error(`"${command}" did not print what the guide shows:\n${printed}\nThe guide shows:\n${expected}`)

@@ -64,8 +64,8 @@ export function isExcerpt({ words, code }: Block): boolean {
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
 
 /**
- * The errors that a code editor would show in the solutions, each as `n/file:line: message`, where `n` is the
- * solution's index.
+ * Returns the errors that a code editor would show in the solutions. The format is `n/file:line: message`, where `n` is
+ * the solution's index.
  */
 export async function editorErrors(solutions: readonly Readonly<Record<string, string>>[]): Promise<string[]> {
   using folder = temporaryFolder()
@@ -91,7 +91,7 @@ export async function editorErrorsIn(folder: string, names: readonly string[]): 
     new Promise<number | null>((resolve) => child.once('close', resolve)),
   ])
   const errors = printed.split('\n').filter((line) => line.trim() !== '')
-  // tsc reports TS18003 for a solution without scripts.
+  // Ignore TS18003, which tsc reports for a solution without scripts.
   const real = errors.filter((line) => !line.includes('TS18003'))
   if (code !== 0 && errors.length === 0) throw new Error(`tsc ended with ${code}`)
   return real
