@@ -1,8 +1,7 @@
 /** Nobody is signed in, and no other form can be opened, until `security.login` returns true. */
 async function signIn(event) {
   const { username, password } = forms.sign_in.elements
-  // Checks the password against the platform's users table, which the operator must grant. Attempts are limited as on
-  // the login page.
+  // Checks the platform's users table, which the operator must grant. Attempts count like sign-ins on the login page.
   const user = await security.authenticate(username.value, password.value)
   password.value = ''
   if (user && security.login(username.value, user.uid, user.permissions)) return
