@@ -52,8 +52,9 @@ const LONGEST_MESSAGE = 300
 const NOT_NOW: readonly number[] = [3, 51, 52]
 const NO_SUCH_OBJECT = 32
 /**
- * Result codes of a failed bind with a wrong password or a locked account: constraintViolation (locked), noSuchObject,
- * invalidDNSyntax, inappropriateAuthentication, invalidCredentials, insufficientAccessRights and unwillingToPerform.
+ * Result codes of a bind request if the account can't sign in with this password: constraintViolation (locked),
+ * noSuchObject, invalidDNSyntax, inappropriateAuthentication, invalidCredentials, insufficientAccessRights and
+ * unwillingToPerform.
  */
 const REFUSALS: readonly number[] = [19, NO_SUCH_OBJECT, 34, 48, 49, 50, 53]
 

@@ -12,7 +12,7 @@ export type DirectorySettings = {
   /** The servers as `ldaps://…` or `ldap://…`, without a path. They are tried in order. */
   readonly urls: readonly string[]
   /**
-   * Whether `ldap://` connections are encrypted with StartTLS. It can be false only if all servers are on loopback
+   * Whether `ldap://` connections are encrypted with StartTLS. It can be false only if all of these use loopback
    * addresses.
    */
   readonly startTls: boolean

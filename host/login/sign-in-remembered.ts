@@ -35,7 +35,7 @@ export const REMEMBERED: WayOfSigningIn<Asked, Attempt, Rechecked, Again, Sessio
 }
 
 /**
- * Signs in the user that a browser remembers, if they may still sign in. If the source returns `failure` or throws an
+ * Signs in the user that a browser remembers, if they may still sign in. If the source could not decide or throws an
  * error, the cookie and the remembered login stay unchanged.
  */
 export function signInRemembered(
