@@ -19,8 +19,8 @@ async function start(): Promise<Exit> {
     const starting = import('./main.ts').then(({ startControlCenter }) =>
       startControlCenter({ settings, log, version, terminal }),
     )
-    // If a signal arrives during startup, the service stops as soon as it has started. If startup fails, it need not
-    // stop, because the process exits.
+    // If a signal arrives during startup, the service stops as soon as it has started. If startup fails, the process
+    // exits, so there is nothing to stop.
     stopOnSignals(async () => (await starting).stop(), stopped.resolve)
     process.stdout.write(startMessage(await starting))
   } catch (error) {

@@ -39,7 +39,7 @@ export type ClientsParts = {
   readonly called?: ((end: CallEnd) => void) | undefined
   /**
    * Reports internal errors.
-   * @param of identifies the solution, and the reference shown to its user
+   * @param of the solution's name, and the reference shown to its user
    */
   readonly onError: (error: unknown, of: { readonly solution?: string; readonly correlationId?: string }) => void
 }

@@ -19,8 +19,8 @@ export interface EnteredSecrets {
 }
 
 /**
- * Maximum number of stored values and of their characters. The newest values are kept. No person types more passwords
- * than this.
+ * Maximum number of stored values, and of characters in all of them. Only the newest values are stored. No person
+ * enters more passwords than this.
  */
 const MOST_VALUES = 50
 const MOST_CHARACTERS = 100_000
