@@ -267,7 +267,7 @@ function failedTest(copy: string, options: readonly string[]): string | null {
   run('node', [...vitest, `--outputFile.json=${report}`, ...options], copy)
   const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as Report
   rmSync(report)
-  // The report also lists test files as failed that didn't run because of the first failure. They are at the end.
+  // After the first failure, the remaining test files don't run. The report lists them as failed too, at the end.
   const failed = testResults.flatMap(({ assertionResults }) => assertionResults.filter(isFailed))[0]
   return failed?.fullName ?? testResults.find(isFailed)?.name ?? null
 }

@@ -58,7 +58,7 @@ function sumOfMemory(host: number): number {
 }
 
 const LOOK_EVERY = 200
-/** Every Nth measurement also sums the proportional set sizes, which takes much longer. */
+/** One measurement in this many also sums the proportional set sizes, which takes much longer. */
 const SIZES_EVERY = 10
 
 /** Repeatedly measures the total memory of a host and its sandbox processes, in MB, until `stop` is called. */

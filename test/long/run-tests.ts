@@ -11,7 +11,7 @@ export type TestReport = { readonly numTotalTests: number; readonly numFailedTes
 
 /**
  * Runs test files in a separate process and prints what the test runner prints.
- * @param paths by default, all tests
+ * @param paths the test files; by default, all of them
  * @returns the process's id (undefined if the process didn't start), and a promise for the report
  */
 export function runTests(

@@ -1,7 +1,7 @@
 // Runs checks that take too long for the normal tests. `npm run long -- chaos` runs one check; without a name, all
 // checks run. Each check prints its requirements, and fails if one is not met. Some checks have variants, such as `--
-// center-load postgresql`. Some write files to a folder, such as `-- first-hour ./pictures`. LONG_JSON is the path of a
-// file for the results.
+// center-load postgresql`. Some write files to a folder, such as `-- first-hour ./pictures`. The environment variable
+// LONG_JSON is the path of a file for the results.
 import { attacks } from './attacks.ts'
 import { centerLoad } from './center-load.ts'
 import { chaos } from './chaos.ts'

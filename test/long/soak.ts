@@ -9,7 +9,7 @@ const MINUTES = Number(process.env.SOAK_MINUTES ?? 30)
 const LOGINS_PER_SECOND = 20
 const SOLUTIONS = 20
 const MAXIMUM = 1024
-/** The maximum of memory use in the run's last third divided by memory use in its second third. */
+/** The highest allowed ratio between memory use in the last third of the run and in the second third. */
 const MOST_GROWTH = 1.05
 /** The interval between measurements, in ms. A measurement blocks this process for 4 ms per measured process. */
 const LOOK_EVERY = 2000

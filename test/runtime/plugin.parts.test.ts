@@ -6,7 +6,8 @@ import { createScriptLab } from '../support/solutions.ts'
 const probe = createProbe()
 
 /**
- * Creates a copy of the probe plugin under another name, `plugins.NAME`. The function answers its request, and throws.
+ * Creates a copy of the probe plugin with another name, `plugins.NAME`. Its request calls `answer`, which throws an
+ * error.
  */
 function under(name: string, answer: () => never): Plugin {
   const requests = { ask: { check: (args: unknown) => args, changes: false, answer } }

@@ -21,7 +21,9 @@ function serving(): readonly (string | undefined)[] {
   return lab.supervisor.processes().map(({ key }) => SOLUTIONS[Number(key?.split('sha-')[1])])
 }
 
-/** Leaves out this process, because its memory use differs between tests. */
+/**
+ * Returns a process's private memory, or 0 for the process that runs the test, whose memory use differs between tests.
+ */
 const ownOf = (pid: number) => (pid === process.pid ? 0 : memoryOf(pid).own)
 const memoryInUse = () => lab.supervisor.processes().reduce((sum, { pid }) => sum + ownOf(pid), 0)
 
@@ -177,7 +179,7 @@ test('if a process is terminated for its memory, calls that changed something ar
   }`
   const calls = [lab.run({ script }), lab.run({ script })]
   await until(() => busiest().some(({ calls }) => calls === 2))
-  // By then, both calls have received their first response, so they have changed something.
+  // Wait until both calls have received their first response. By then, both have changed something.
   await new Promise((resolve) => setTimeout(resolve, 300))
   memory.used = 1001
   const ended = (await Promise.all(calls)).map(({ failure }) => failure?.code)

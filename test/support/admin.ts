@@ -44,7 +44,10 @@ export async function openAdminPage(page: Page, host: Pick<TestHost, 'adminUrl'>
   await page.goto(`${host.adminUrl}${path}`)
 }
 
-/** @param cookie the session cookie, as `name=value` */
+/**
+ * Adds a cookie to the page's browser context.
+ * @param cookie the cookie, as `name=value`
+ */
 export async function addCookie(page: Page, url: string, cookie: string): Promise<void> {
   const [, name = '', value = ''] = /^([^=]+)=(.*)$/.exec(cookie) ?? []
   await page.context().addCookies([{ url, name, value, httpOnly: true, sameSite: 'Lax' }])

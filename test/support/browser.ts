@@ -91,7 +91,7 @@ export function complaintsOf(
 export type Device = {
   /** The protocol. The default is 'ctap2'. */
   readonly protocol?: 'ctap2' | 'u2f'
-  /** Whether it verifies the user, for example with a PIN or fingerprint. True by default. */
+  /** Whether the authenticator verifies the user, for example with a PIN or fingerprint. True by default. */
   readonly verifies?: boolean
 }
 

@@ -58,7 +58,7 @@ const BOUND = 512 * 1024 * 1024
 /** The number of log lines per batch. Real hosts use the same number. */
 const BATCH = 512
 export const NEEDLE = 'needle'
-/** Every Nth log line contains `NEEDLE`. */
+/** One log line in this many contains `NEEDLE`. */
 export const NEEDLE_EVERY = 10_000
 
 /**

@@ -10,7 +10,7 @@ export type CertificateFolder = {
   readonly path: string
   /** The PEM file of the certificate authority that signs all certificates in this folder. */
   readonly authority: string
-  /** Runs openssl in the folder. The word `$` stands for the password. */
+  /** Runs openssl in the folder. The argument `$` is replaced by the password. */
   readonly openssl: (words: string) => Promise<void>
   /** Runs shell commands in the folder, such as those that an error message suggests. */
   readonly shell: (command: string) => Promise<void>

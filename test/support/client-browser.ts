@@ -23,8 +23,8 @@ const SCHEMES = [
 ] as const
 
 /**
- * Console messages to ignore: Chromium logs them when a test cuts the network. Its advice on `sandbox` is for iframes,
- * so it is ignored too.
+ * Console messages to ignore. Chromium logs most of them when a test cuts the network. One is advice on `sandbox`,
+ * which is meant for iframes.
  */
 const EXPECTED = /WebSocket connection to|ERR_|status of 404|can escape its sandboxing/
 

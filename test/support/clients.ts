@@ -43,7 +43,10 @@ export type ClientLab = {
   readonly hosted: (source: string, forms?: Readonly<Record<string, LabForm>>) => Promise<HostedClient>
   /** Applies the commands in a call's outcome, as the host would. */
   readonly applied: (outcome: ClientOutcome, facts?: Partial<HostCall>) => HostedCall
-  /** @throws Error if the client cannot be opened */
+  /**
+   * Opens a client.
+   * @throws Error if the client cannot be opened
+   */
   readonly open: (version: Loadable) => Promise<LabClient>
   readonly tryOpen: (version: Loadable) => Promise<SandboxClient | Failed>
   readonly lines: readonly GuestLogLine[]

@@ -71,7 +71,10 @@ export function createSharedServer(start: (folder: string) => Promise<TestServer
   }
 }
 
-/** @throws Error if the server doesn't stay up within 30 s */
+/**
+ * Starts a server.
+ * @throws Error if the server keeps exiting for 30 s
+ */
 export async function startServer(program: ServerProgram, parent = tmpdir()): Promise<TestServer> {
   const identity = identityOf(program.account)
   const path = mkdtempSync(join(parent, 'solhost-server-'))

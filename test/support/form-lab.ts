@@ -29,7 +29,7 @@ export type Changes = {
 export type FormClient = LabClient & {
   /** Performs a user's action on a form element. */
   readonly fire: (form: string, element: string, type: string, value?: Json) => Promise<ClientOutcome>
-  /** @throws Error if the call failed */
+  /** Waits for a call, and returns the changes that it sent. @throws Error if the call failed */
   readonly changes: (call: Promise<ClientOutcome>) => Promise<Changes>
   /** Opens another client for the same version of the solution. */
   readonly again: () => Promise<FormClient>

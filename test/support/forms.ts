@@ -18,8 +18,7 @@ export type FormCheck = {
 }
 
 /**
- * Validates a form like an upload does. By default, everything that the form refers to exists; `around` can change
- * that.
+ * Validates a form as an upload does. By default, everything that the form refers to exists. `around` can change that.
  */
 export function checkedForm(value: unknown, around: Partial<FormSurroundings> = {}): FormCheck {
   const found = new Findings()

@@ -155,7 +155,7 @@ function testGlewlwyd(): void {
     return { callback, tokens }
   }
 
-  /** Moves the response's parameters to the query. openid-client doesn't read a code from anywhere else. */
+  /** Moves the response's parameters to the query, because openid-client reads a code only from there. */
   function asQuery({ method, url, fields }: Callback): URL {
     if (method === 'POST') return new URL(`${REDIRECT}?${new URLSearchParams(fields.map((pair) => [...pair]))}`)
     const { hash } = new URL(url)

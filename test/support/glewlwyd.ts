@@ -161,8 +161,8 @@ export async function signOutAtGlewlwyd(person: Person, location: string): Promi
 }
 
 /**
- * @returns the request that the browser sends to the OAuth client after this page, or null if the browser stays at the
- * provider
+ * Reads from a page whether the provider sends the browser back.
+ * @returns the request that the browser then sends to the OAuth client; null if it stays at the provider
  */
 function callbackOf(page: Page, origin: string): Callback | null {
   const { location } = page.headers
@@ -201,7 +201,10 @@ database = { type = "sqlite3" path = "${database}" };
 `
 }
 
-/** @see /usr/share/doc/glewlwyd/OIDC.md.gz, "Installation" */
+/**
+ * Returns the settings of Glewlwyd's OpenID Connect plugin.
+ * @see /usr/share/doc/glewlwyd/OIDC.md.gz, "Installation"
+ */
 function plugin(issuer: string, sendsIssuer: boolean) {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   return {

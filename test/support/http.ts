@@ -15,7 +15,7 @@ export type Ask = {
   readonly path?: string
 }
 
-/** Sends one request to loopback. Doesn't follow redirects. The `Host` header can contain any name. */
+/** Sends one request to loopback, and doesn't follow redirects. The `Host` header can contain any name. */
 export function ask(url: string, { method = 'GET', headers = {}, body, path }: Ask = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(

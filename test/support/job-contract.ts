@@ -51,7 +51,10 @@ export function testJobs(name: string, open: () => HostDatabase): void {
     const catalog = {
       active: async (asked: string) => (asked === solution ? version : null),
     } as unknown as JobWorkerParts['catalog']
-    /** @param ahead how far this host's clock is ahead of the others, in ms */
+    /**
+     * Creates one host's scheduler.
+     * @param ahead how far this host's clock is ahead of the others, in ms
+     */
     const schedules = (ahead = 0) =>
       createSchedules({ db, catalog, runs, pauses, timeZone: 'Etc/UTC', now: () => time + ahead })
 
@@ -248,7 +251,7 @@ export function testJobs(name: string, open: () => HostDatabase): void {
     const tick = () => Promise.all(hosts.map((host) => host.tick()))
     await tick()
     for (let minute = 0; minute < 200; minute++) {
-      // At this time, the due time has been reached only by the host whose clock is ahead.
+      // At this time, only the host whose clock is ahead has reached the due time.
       time += 55_000
       await tick()
       time += 5000

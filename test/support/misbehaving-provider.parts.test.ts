@@ -217,7 +217,7 @@ async function authorize(at: client.Configuration, flow: Flow) {
       : {}),
   })
   const { method, url, fields } = await signInAtProvider(createPerson(), location.href, { account: 'anna' })
-  // Put the response's parameters in the query. openid-client doesn't read a code from anywhere else.
+  // Put the response's parameters in the query, because openid-client reads a code only from there.
   const encoded = method === 'POST' ? new URLSearchParams(fields.map((pair) => [...pair])) : new URL(url).hash.slice(1)
   const asQuery = flow === 'query' || flow === 'id_token' ? url : `${REDIRECT}?${encoded}`
   return { url: asQuery, verifier, state, nonce }

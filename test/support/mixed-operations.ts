@@ -27,7 +27,7 @@ const LOOK_EVERY = 50
 const GUESSES = 20
 /** The number of networks from which an account is attacked, if it is more than one. */
 const NETWORKS = 5
-/** Solutions of which new versions are published during the test. The authenticator returns its version. */
+/** The solutions whose new versions are published during the test. Each authenticator returns its version. */
 const PUBLISHED = ['app-1', 'app-2', 'app-3'] as const
 
 export type Target = {
@@ -131,7 +131,8 @@ export async function mixedOperations(group: HostGroup, plan: Plan): Promise<Mix
   }
 
   /**
-   * Creates a solution whose versions are published one at a time: a new operation on it starts after the previous one.
+   * Creates a solution whose versions are published one at a time. Each upload or activation starts only after the
+   * previous one has finished.
    */
   async function createApp(name: string) {
     const history: Publication[] = []

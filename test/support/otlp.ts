@@ -9,9 +9,7 @@ type Labels = Readonly<Record<string, string | number>>
 
 export const TYPES = { pb: 'application/x-protobuf', json: 'application/json' } as const
 
-/**
- * Simulates a host process. Like in a new process, the counters start at zero. The sums that it sends are cumulative.
- */
+/** Simulates a host process. As in a new process, all counters start at zero. The sums that it sends are cumulative. */
 export class SimulatedHost {
   readonly instance = randomUUID()
   private readonly started: number

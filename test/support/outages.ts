@@ -30,7 +30,7 @@ export type Losses = {
   readonly sessions: number
   readonly users: number
   readonly lost: readonly string[]
-  /** Error responses other than the one for an unreachable database. */
+  /** Responses with an unexpected error. A message about the unreachable database is expected. */
   readonly unexpected: readonly string[]
 }
 

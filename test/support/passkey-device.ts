@@ -55,7 +55,11 @@ export function createPasskeyDevice(origin: string, { idLength = 32 }: { readonl
 
   return {
     id: ownId,
-    /** @param json the options of `navigator.credentials.create` */
+    /**
+     * Creates the passkey.
+     * @param json the options for `navigator.credentials.create`
+     * @returns the response as JSON
+     */
     create(json: string, forged: Forged = {}): string {
       const options = JSON.parse(json) as Options
       userHandle = options.user?.id ?? ''
@@ -68,7 +72,11 @@ export function createPasskeyDevice(origin: string, { idLength = 32 }: { readonl
       const attestationObject = attestation(data).toString('base64url')
       return answer(forged.credentialId ?? ownId, { clientDataJSON, attestationObject, transports: ['internal'] })
     },
-    /** @param json the options of `navigator.credentials.get` */
+    /**
+     * Signs in with the passkey.
+     * @param json the options for `navigator.credentials.get`
+     * @returns the response as JSON
+     */
     get(json: string, forged: Forged = {}): string {
       const options = JSON.parse(json) as Options
       const data = authenticatorData(forged.rpId ?? options.rpId ?? '', forged, null)
@@ -117,7 +125,7 @@ function coseKey(key: KeyObject): Buffer {
   ])
 }
 
-/** Encodes Encodes {"fmt": "none", "attStmt": {}, "authData": bytes} in CBOR. */
+/** Encodes {"fmt": "none", "attStmt": {}, "authData": bytes} in CBOR. */
 function attestation(data: Buffer): Buffer {
   const text = (value: string) => Buffer.concat([Buffer.from([0x60 + value.length]), Buffer.from(value)])
   const size = Buffer.alloc(2)

@@ -65,7 +65,7 @@ export type PlayedSignIns = PlayedPlace & {
   readonly playSignIn: (way: Way, play: Play, options?: { readonly needsEarlier?: boolean }) => Promise<Played>
 }
 
-/** Returns the OAuth settings for a flow, without the issuer. The URL's query parameter `stage` selects that. */
+/** Returns the OAuth settings for a flow. They lack the issuer, which the URL's query parameter `stage` selects. */
 export function settingsOf(way: Way): Record<string, string> {
   return { api: 'Custom', clientId: 'one', apiSecret: '%%CLIENT%%', ...WAYS[way].oauth }
 }

@@ -3,8 +3,8 @@ import type { UploadCheck } from '../../runtime/check-upload.ts'
 import { createSupervisor, type Supervisor, type SupervisorOptions } from '../../runtime/supervisor.ts'
 
 /**
- * The maximum size of an upload whose check is reused, in characters. Results for larger uploads would use too much
- * memory.
+ * The maximum size of an upload whose check is reused, in characters of JSON. The results for larger uploads would use
+ * too much memory.
  */
 const LARGEST = 200 * 1024
 /** This worker's upload checks. The key is a hash of everything that the result depends on. */

@@ -38,7 +38,7 @@ function refuse(what: string): never {
 
 /**
  * Reports a delay that was too long.
- * @param file the number of the test file that set the timer; if another file runs by now, nothing is reported
+ * @param file the number of the test file that set the timer; if another file is running by now, nothing is reported
  */
 function checkDelay(delay: unknown, file: number): void {
   if (file !== watch.file) return
@@ -85,7 +85,7 @@ function watchGlobals(): void {
 }
 if (watch.file === 1) watchGlobals()
 
-/** Returns the message about the test's last forbidden action, or null. Resets it. */
+/** Returns the message about the test's last forbidden action, or null if there was none. Forgets the message. */
 export function takeProblem(): string | null {
   const found = watch.problem
   watch.problem = null

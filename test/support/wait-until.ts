@@ -11,8 +11,8 @@ export function waitUntil<T>(
   options: { readonly timeout?: number; readonly interval?: number } = {},
 ): Promise<T> {
   const { timeout = PATIENCE, interval = 50 } = options
-  // In a test, use vitest's function, because it advances fake timers. It doesn't work in long runs (test/long), which
-  // aren't tests.
+  // In tests, use vitest's function, because it advances fake timers. It doesn't work in long runs (test/long), because
+  // those aren't tests.
   if (process.env.VITEST === undefined) return pollUntil(look, performance.now() + timeout, interval)
   return vi.waitFor(look, { timeout, interval })
 }

@@ -76,7 +76,7 @@ async function tryAll(): Promise<Record<string, string>> {
 }
 
 await telemetry.init()
-// Also loads the files that are read only once, so later runs don't need descriptors for them.
+// This first run also loads the files that are read only once, so later runs need no descriptors for them.
 const before = await tryAll()
 await endThread()
 

@@ -54,7 +54,10 @@ async function resultOf(body: string, on = lab): Promise<unknown> {
   return end.values.value
 }
 
-/** @returns the error that `plugins.http.fetch(args)` throws, as a string; null if the request succeeds */
+/**
+ * Calls `plugins.http.fetch(args)` in the guest.
+ * @returns the error that the call throws, as a string; null if the request succeeds
+ */
 function errorOf(args: string, on = lab): Promise<unknown> {
   return resultOf(`try { await plugins.http.fetch(${args}) } catch (error) { return String(error) } return null`, on)
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createSchedule, scheduleProblem } from '../../../runtime/bundle/schedule.ts'
 
-/** @returns the next times at which a schedule with the Brussels time zone is due, in UTC and without seconds */
+/** Returns the next times at which a schedule in the Brussels time zone is due. They are in UTC, without seconds. */
 function dueTimes(schedule: string, from: string, count: number): string[] {
   const { next } = createSchedule(schedule, 'Europe/Brussels')
   const found: string[] = []

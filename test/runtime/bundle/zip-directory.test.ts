@@ -16,7 +16,10 @@ async function codesOf(packed: Uint8Array, limits = LIMITS): Promise<string[]> {
   return faults.map(({ code }) => code)
 }
 
-/** @returns the error codes for a ZIP file that contains a valid manifest and these entries */
+/**
+ * Reads a ZIP file that contains a valid manifest and these entries.
+ * @returns the codes of the errors
+ */
 async function codesWith(entries: readonly RawEntry[], end: RawEnd = {}): Promise<string[]> {
   return codesOf(rawZip([MANIFEST, ...entries], end))
 }

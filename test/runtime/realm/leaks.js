@@ -326,7 +326,7 @@ const ways = [
   ],
 ]
 
-/** @returns the names of the entries whose `find` sees something, no matter which call left it behind */
+/** Returns the names of the entries whose `find` sees something, no matter which call left it behind. */
 function findAll() {
   return ways
     .filter(([, , find]) => {

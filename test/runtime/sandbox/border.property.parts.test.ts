@@ -138,8 +138,8 @@ const lab = createScriptLab({ plugins: [probe] })
 afterAll(() => lab.stop())
 
 /**
- * The value that arrived, or the error's name: `refused` is `TypeError` for a value that isn't plain data, `RangeError`
- * for one that is nested too deeply, and `EvalError` if the value's own code throws.
+ * The value that arrived, or in `refused` the error's name. `TypeError` means that the value isn't plain data, and
+ * `RangeError` that it is nested too deeply. `EvalError` means that the value's own code threw an error.
  */
 type Sent = { readonly value: Json } | { readonly refused: string }
 
@@ -349,7 +349,7 @@ const Result = fc.oneof(
 )
 
 /**
- * Awaits the value like the sandbox awaits a call's result. Awaiting calls the value's `then` function, if it has one.
+ * Awaits the value, as the sandbox awaits a call's result. Awaiting calls the value's `then` function, if it has one.
  */
 async function settled(recipe: Recipe): Promise<{ value: unknown } | { threw: unknown }> {
   try {

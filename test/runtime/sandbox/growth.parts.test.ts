@@ -5,7 +5,7 @@ import { mixedCalls, mixedCallsLab, servingPid } from '../../support/mixed-calls
 const MEGABYTE = 1024 ** 2
 
 /**
- * Makes the calls, and returns the process's smallest resident size in between. Other sizes include garbage that has
+ * Makes the calls, and returns the process's smallest resident size during them. Larger sizes include garbage that has
  * not been collected yet.
  */
 async function floorDuring(lab: ReturnType<typeof mixedCallsLab>, calls: number): Promise<number> {

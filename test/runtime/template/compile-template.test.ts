@@ -31,7 +31,7 @@ function filled(html: string, values: Partial<TemplateValues> = {}): string {
   return page.slice(page.indexOf('<hr>') + 4, page.lastIndexOf('</body>'))
 }
 
-/** @returns the warnings about `html`, each as `line:column code`; positions are relative to the start of `html` */
+/** Returns the warnings about `html`, each as `line:column code`. Positions are relative to the start of `html`. */
 function warned(html: string): string[] {
   return warnings(html).map(({ line, column, code }) => `${line}:${column} ${code}`)
 }

@@ -82,7 +82,8 @@ test('readScript: a value changes only the content of string literals, in any sc
 })
 
 /**
- * @returns the kinds of the script's tokens; null if the script has a syntax error, in which case no browser runs it
+ * Parses a script.
+ * @returns the kinds of its tokens; null if it has a syntax error, so no browser would run it
  */
 function tokensOf(script: string, kind: 'classic' | 'module'): string | null {
   const labels: string[] = []

@@ -44,7 +44,7 @@ export function readBlocks(guide: string): Block[] {
 }
 
 /**
- * The kinds of code blocks. The list shows, for each kind, an example of the words after the fence, and what the block
+ * The kinds of code blocks. Each item contains an example of the words after the fence, and says what the block
  * contains:
  * - `solution`: `js globals.js`, a file of the solution that its section builds
  * - `folder`: `js shop/globals.js`, a file in the folder in which the guide's commands run
@@ -59,7 +59,10 @@ const FILE_LANGUAGES = new Set(['js', 'ts', 'json', 'html', 'css'])
 export const CLAIMS = ['check', 'session', 'refused', 'log', 'log-return', 'form'] as const
 export type ClaimName = (typeof CLAIMS)[number]
 
-/** @returns the block's kind, or null if its description matches none */
+/**
+ * Determines a block's kind from the words after its fence.
+ * @returns null if the words match no kind
+ */
 export function kindOf({ guide, language, words: [first = ''] }: Block): BlockKind | null {
   if (language === 'sh' || language === 'console') return first === '' ? 'commands' : null
   if (language === 'sql') return first === 'embedded' ? 'sql' : null

@@ -57,7 +57,10 @@ export async function typeCommand(terminal: Terminal, command: string, password 
   return printed
 }
 
-/** @throws Error if a command printed something other than the guide shows */
+/**
+ * Compares a command's output with the guide.
+ * @throws Error if they differ
+ */
 export function checkPrinted({ command, expected }: Step, printed: string, isWhole = true): void {
   if (expected === null || patternOf(expected, isWhole).test(`${printed}\n`)) return
   throw new Error(`"${command}" did not print what the guide shows:\n${printed}\nThe guide shows:\n${expected}`)
