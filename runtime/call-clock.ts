@@ -1,6 +1,6 @@
 /** Measures the time of one call: its start, the remaining time, and an alarm. */
 export interface CallClock {
-  /** The limit in ms. */
+  /** The time limit in ms. */
   readonly allowed: number
   /** When the call began, in ms on the clock `now`; null before it begins. */
   readonly startedAt: () => number | null
@@ -12,7 +12,7 @@ export interface CallClock {
   readonly left: () => number
   /** Resumes the clock if it is stopped. @returns the time left, in whole ms, at least 1 */
   readonly run: () => number
-  /** Stops the clock until `run`, and cancels the alarm. */
+  /** Stops the clock until `run` is called, and cancels the alarm. */
   readonly stop: () => void
   /** How long the clock was stopped since the call began, in ms. */
   readonly waited: () => number

@@ -22,7 +22,7 @@ const SCRIPTS_OF: Readonly<Record<Unit, string>> = {
 export type Probe = {
   readonly unit: Unit
   readonly entries: readonly string[]
-  /** See `ToSandbox`. */
+  /** Whether the unit is loaded as for an endpoint, without forms. */
   readonly isForRequests?: boolean
   /** Whether to load the unit, given the results of earlier probes. Default: always. */
   readonly isNeeded?: (found: ReadonlyMap<Unit, readonly string[]>) => boolean

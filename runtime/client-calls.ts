@@ -33,7 +33,7 @@ export type ClientCall = ServedCall & {
   changedSomething: boolean
 }
 
-/** The host's state for a client. */
+/** What the host stores about a client. */
 export type HeldClient = {
   readonly id: number
   readonly waiting: ClientCall[]
@@ -44,7 +44,7 @@ export type HeldClient = {
 
 export type ClientCallsEvents = {
   readonly sent: () => void
-  /** Called before the call is settled. */
+  /** Called when a call has ended, but before its Promise is settled. */
   readonly ended: (call: ClientCall, outcome: Outcome) => void
 }
 

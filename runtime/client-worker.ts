@@ -37,7 +37,7 @@ export interface ClientWorker {
   readonly isEnding: () => boolean
   /** Kills the process if it did not respond to the last ping. */
   readonly checkHeartbeat: () => void
-  /** Null unless the process was started for debugging. */
+  /** For debugging; null unless the process was started for it. */
   readonly debug: SandboxProcess['debug']
 }
 

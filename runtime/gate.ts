@@ -5,9 +5,7 @@ export interface Gate {
    * @returns false on timeout; otherwise the caller must call `leave`
    */
   enter(patience?: number): Promise<boolean>
-  /**
-   * Enters immediately, even if the gate is full, which makes other callers wait longer. The caller must call `leave`.
-   */
+  /** Enters immediately, even if the gate is full. Other callers then wait longer. The caller must call `leave`. */
   force(): void
   leave(): void
 }

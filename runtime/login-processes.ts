@@ -46,7 +46,8 @@ export type LoginProcessesOptions = {
   readonly forOthers?: {
     readonly largestAnswer: number
     /**
-     * For jobs: a call gets its own built-in objects and, as long as more processes can be started, its own process.
+     * For jobs: each call gets its own built-in objects. It also gets its own process, unless no more processes can be
+     * started.
      */
     readonly areApart?: boolean
   }
@@ -59,7 +60,7 @@ const MOST_PROCESSES = Math.max(1, availableParallelism() - 1)
  * Maximum number of long calls that may be running when a suspect solution starts a call. A solution is suspect if one
  * of its processes was killed recently; all of its calls count as long.
  *
- * A low priority is not enough. While such a script uses the CPU, each step of another login waits some milliseconds
+ * A low priority is not enough: while such a script uses the CPU, each step of another login waits some milliseconds
  * until the kernel reschedules.
  */
 const LONG_CALLS = MOST_PROCESSES
@@ -124,7 +125,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
     const { version, handlers } = pending
     const retryAt = quarantine.retryAt(version.key)
     if (retryAt !== null) return pending.settle(quarantined(retryAt))
-    // A retried call has already been admitted.
+    // A retried call was admitted before its first attempt.
     const mayBegin = pending.replayed || !pool.isFull() || (await pool.whenRoom())
     if (!mayBegin) return pending.settle(busy(MEMORY_FULL))
     const serving = workers.of(version.key)

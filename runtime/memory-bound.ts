@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8'
 import { type CgroupMemory, createCgroupMemory } from './memory-cgroup.ts'
 import { memoryOf } from './process-memory.ts'
 
-/** All values in bytes. */
+/** All sizes are in bytes. */
 export type MemoryState = {
   /** The effective limit: the lower of `RUNTIME_XMX` and the limits of the control groups. */
   readonly maximum: number

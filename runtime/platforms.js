@@ -35,7 +35,7 @@ export function platformOf(system = process.platform, architecture = process.arc
   const unix = { nodeFile: 'bin/node', shim: '', libc: null, hasGroups: true, hasShell: true, hasModes: true }
   if (system === 'linux') {
     const isGlibc = hasGlibc()
-    // The binaries in these packages need glibc.
+    // Node.js binaries in these packages need glibc.
     const node = isGlibc && oneOf(architecture, ['x64', 'arm64']) ? `node-linux-${architecture}` : null
     return { ...unix, name: 'Linux', lacks: [], node, libc: isGlibc ? 'glibc' : 'musl' }
   }
@@ -56,7 +56,9 @@ function oneOf(value, values) {
 
 const LOADERS = ['/lib64/ld-linux-x86-64.so.2', '/lib/ld-linux-aarch64.so.1']
 
-/** @returns false on a musl system such as Alpine. A report takes 30 ms, so the usual places are checked first. */
+/**
+ * @returns false on a musl system such as Alpine. Creating a report takes 30 ms, so the usual places are checked first.
+ */
 function runsOnGlibc() {
   if (LOADERS.some((file) => existsSync(file))) return true
   // Without this, generating the report would do DNS lookups.

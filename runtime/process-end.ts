@@ -1,7 +1,7 @@
 import type { Failed } from './outcome.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 
-/** `well`: no call caused the kill. */
+/** The value `well` means that no call caused the kill. */
 export type KillCause = 'well' | 'error'
 
 /** Why a sandbox process was killed, and the failure reported for the calls that caused it. */

@@ -18,8 +18,8 @@ export interface ProcessPool {
    */
   fill(): void
   /**
-   * Like `fill`, but after a short delay. Starting a process takes CPU time, which the process that was just taken
-   * needs first.
+   * Like `fill`, but after a short delay. Starting a process uses CPU time, which the process that was just taken needs
+   * first.
    */
   fillSoon(): void
   readonly spares: () => readonly SandboxProcess[]
@@ -148,7 +148,10 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
     if (!stopped) looking = setTimeout(look, left < NEAR ? LOOK_NEAR : LOOK_EVERY).unref()
   }
 
-  /** @returns the free memory in bytes */
+  /**
+   * Frees memory until the used memory is below the maximum.
+   * @returns the free memory in bytes
+   */
   function keepBelowMaximum(): number {
     let state = measure()
     while (room(state) < 0 && (endFurtherSpare() || endLongestIdle(true))) state = measure()

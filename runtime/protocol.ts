@@ -13,13 +13,13 @@ export type SandboxScript = {
   readonly file: string
   readonly source: string
   readonly scope?: ScriptScope
-  /** Set if the solution has the hardened realm. */
+  /** The names for the hardened realm; absent if the solution doesn't have one. */
   readonly realm?: RealmNames
 }
 
 /**
  * The names that a script declares for other scripts. `globals` are also properties of the global object. `readsThis`:
- * whether its top-level code uses `this`; absent if not known.
+ * whether the script's top-level code uses `this`; absent if this is unknown.
  */
 export type RealmNames = {
   readonly globals: readonly string[]
@@ -141,7 +141,7 @@ export type ToSandbox =
   | { readonly kind: 'enter'; readonly client: number; readonly id: number; readonly call: SandboxCall }
   /** Closes a client. If it has a running call, that call gets no result. */
   | { readonly kind: 'close'; readonly client: number }
-  /** `announce`: whether the process reports the start with `started`, which takes time. */
+  /** `announce` determines whether the process reports the start with `started`. The report takes time. */
   | { readonly kind: 'call'; readonly id: number; readonly call: SandboxCall; readonly announce: boolean }
   | {
       readonly kind: 'probe'
@@ -225,7 +225,7 @@ export type FromSandbox =
   | { readonly kind: 'gone'; readonly clients: readonly number[] }
   /** A step of a client's call has exceeded its time and cannot be interrupted. */
   | { readonly kind: 'hung'; readonly id: number }
-  /** Sent while scripts are probed. If the process crashes, the host knows from this which file was running. */
+  /** Sent while scripts are probed. If the process crashes, the host can tell which file was running. */
   | { readonly kind: 'loading'; readonly file: string }
   | {
       readonly kind: 'probed'
@@ -251,7 +251,7 @@ export type FromSandbox =
   | { readonly kind: 'checked'; readonly checked: CheckedFiles }
   /** A Chrome DevTools protocol message for the debugger. */
   | { readonly kind: 'inspected'; readonly session: number; readonly message: string }
-  /** The session's isolate has ended. */
+  /** Sent when the isolate that the session debugs has ended. */
   | { readonly kind: 'detached'; readonly session: number }
 
 /** The results of checking an upload's files in a sandbox process, before any of them ran. */

@@ -23,7 +23,7 @@ export interface ProviderKeys {
   findOther(solution: string, jwksUri: string, header: TokenHeader): Promise<CryptoKey | null>
 }
 
-/** The keys of one provider, for verifying a token. */
+/** Returns a function that finds the keys of one provider, to verify a token. */
 export function findKey(keys: ProviderKeys, solution: string, jwksUri: string): FindKey {
   return (header, isRejected) => keys[isRejected ? 'findOther' : 'find'](solution, jwksUri, header)
 }

@@ -35,7 +35,7 @@ export type ProviderLoginContent = {
 /** A logout reported by a provider, for one of its sessions or for all of a user's sessions. */
 export type SignedOut = { readonly client: ClientName; readonly subject: string | null; readonly sid: string | null }
 
-/** Identifies a registration at a provider. */
+/** Identifies a solution's registration at a provider. */
 export type ClientName = { readonly issuer: string; readonly clientId: string }
 
 /** Provider logins are stored in the database, encrypted with the platform's key, and shared by all hosts. */

@@ -69,8 +69,9 @@ export function createProviderSource(
 }
 
 /**
- * In mode OAUTH_AUTHENTICATOR, the query parameters determine the provider, so the script gets those of the original
- * sign-in. Otherwise, a tenant in the current URL could be combined with claims from another tenant's provider.
+ * In mode OAUTH_AUTHENTICATOR, the query parameters determine the provider. The script therefore gets the parameters of
+ * the original sign-in. Otherwise, a tenant in the current URL could be combined with claims from another tenant's
+ * provider.
  */
 function asThen(asking: Asking, { content }: ProviderLogin): Asking {
   if (asking.solution.manifest.authenticator !== 'OAUTH_AUTHENTICATOR') return asking

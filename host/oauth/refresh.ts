@@ -83,8 +83,8 @@ export function createRefresh(parts: RefreshParts, now: () => number = Date.now)
   }
 
   /**
-   * Concurrent requests share the result, including a failure. Otherwise, each request would wait for the provider in
-   * turn.
+   * Concurrent requests share the result, including a failure. Otherwise, they would wait for the provider one after
+   * another.
    */
   const underWay = new Map<string, Promise<Claims | null>>()
   return (id) => {

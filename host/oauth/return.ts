@@ -39,7 +39,7 @@ export type ReturnParts = SessionParts &
     readonly claims: ClaimsReader
     readonly logins: ProviderLogins
     readonly askAuthenticator: AuthenticatorQuestion
-    /** The clock, in epoch ms. */
+    /** Returns the current time in epoch ms. */
     readonly now?: () => number
   }
 

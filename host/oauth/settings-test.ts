@@ -32,8 +32,8 @@ export type SettingsTestParts = {
 }
 
 /**
- * Tests OAuth settings as far as this is possible without a sign-in. Nothing is cached: each test sends requests to the
- * provider.
+ * Tests everything about OAuth settings that can be tested without a sign-in. Nothing is cached: each test sends
+ * requests to the provider.
  */
 export type SettingsTest = (
   solution: string,
@@ -143,7 +143,7 @@ function watchRequests(requests: SettingsTestParts['requests'], now: () => numbe
       asked++
       return requests.getJson(address, (headers) => {
         const date = Date.parse(headers.date ?? '')
-        // The header is truncated to whole seconds, so adding half a second gives the best estimate.
+        // The header is truncated to whole seconds, so the best estimate is half a second later.
         if (!Number.isNaN(date)) clock = { ahead: date + 500 - now(), host: new URL(address).host }
       })
     },

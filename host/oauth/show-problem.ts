@@ -20,7 +20,7 @@ export type ShowProblemParts = {
   readonly writeLine: AnonymousLines
 }
 
-/** The known details of the failed sign-in. */
+/** What is known about the failed sign-in. */
 export type ProblemContext = {
   readonly configuration: OAuthConfiguration | null
   readonly provider: Provider | null

@@ -133,7 +133,7 @@ function shortType(typ: string): string {
   return typ.toLowerCase().replace(/^application\/(?=[^/]+$)/, '')
 }
 
-/** Whether a `kid`, in a token or a key set, is valid. */
+/** Whether a `kid` from a token or a key set is valid. */
 export function isKid(kid: unknown): kid is string {
   return typeof kid === 'string' && kid.length <= LONGEST_KID && /^[^\p{Cc}\p{Cs}]+$/u.test(kid)
 }

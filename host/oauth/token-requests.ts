@@ -234,7 +234,7 @@ function problemOf({ provider: { title } }: Registration, error: unknown): OAuth
   throw error
 }
 
-/** openid-client wraps the errors of `fetch` as the `cause` of its own error. */
+/** openid-client throws its own error, with the error of `fetch` as its `cause`. */
 function ownProblem(error: unknown): OAuthProblem | null {
   for (let one = error, depth = 0; one instanceof Error && depth < 5; one = one.cause, depth++) {
     if (one instanceof OAuthProblem) return one

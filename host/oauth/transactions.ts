@@ -15,7 +15,7 @@ export type Transaction = {
   readonly solution: string
   /** Path and query of the requested page. */
   readonly returnTo: string
-  /** Epoch ms. */
+  /** When the sign-in started, in epoch ms. */
   readonly startedAt: number
   readonly content: TransactionContent
 }

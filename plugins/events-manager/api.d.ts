@@ -1,4 +1,4 @@
-/** The platform's event types and those in the manifest's `eventTypes`. */
+/** The platform's built-in event types, and the custom ones in the manifest's `eventTypes`. */
 declare const EventType: { readonly [name: string]: EventTypeName }
 
 /** The name of an event type: a string such as "onShow". */

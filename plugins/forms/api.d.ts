@@ -1,6 +1,6 @@
 /** A table row: its cells by column name. */
 interface FormRow {
-  /** Unique among the rows of the table. */
+  /** The row's id, unique in the table. */
   readonly id: string | number
   /** A cell. null or absent if it is empty. */
   readonly [column: string]: string | number | boolean | null | undefined
@@ -8,7 +8,7 @@ interface FormRow {
 
 /** An option of a select or radio. */
 interface FormOption {
-  /** Unique among the options; 1 and "1" are the same. */
+  /** The option's value, unique among the options. 1 and "1" are the same. */
   readonly value: string | number
   /** Literal text, or "i18n:" followed by a key. */
   readonly label: string
@@ -46,7 +46,7 @@ interface FormElement {
   options: readonly FormOption[]
   /** Links with an `href`: the URL. */
   href: string
-  /** Images: the path in the media folder. */
+  /** Images: the image's path in the media folder. */
   src: string
   /** Images: the alternative text. */
   alt: string

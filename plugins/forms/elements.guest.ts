@@ -64,7 +64,7 @@ export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
     const known = settings.properties[definition.type] ?? EMPTY
     for (let index = 0; index < known.length; index++) {
       const key = known[index] as string
-      // A link has either a URL or a function.
+      // A link that calls a function has no URL.
       if (key === 'href' && !safe.hasOwn(definition, key)) continue
       state[key] = safe.hasOwn(definition, key) ? defined[key] : usual(key)
     }

@@ -116,7 +116,7 @@ type Beginning = z.infer<typeof Beginning>
 /** Changes to one form; absent properties are unchanged. */
 export type FormUpdate = z.infer<typeof Update>
 
-/** Elements by name, cached per definition. */
+/** Each definition's elements, by name. */
 const knownElements = new WeakMap<FormDefinition, ReadonlyMap<string, ElementDefinition>>()
 
 export default function forms(ports: FormsPorts): Plugin {

@@ -14,9 +14,9 @@ import {
 /** The response that an endpoint's function returned. */
 export type EndpointAnswer = {
   readonly status: number
-  /** Keyed by lowercase name. */
+  /** The headers, keyed by lowercase name. */
   readonly headers: ReadonlyMap<string, string>
-  /** Null if the response has no body. */
+  /** The body; null if the response has none. */
   readonly body: string | null
 }
 

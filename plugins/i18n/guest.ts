@@ -34,7 +34,7 @@ export default function i18n(api: GuestApi<null, State>) {
     }
   }
 
-  /** @throws RangeError if a client would store too much */
+  /** @throws RangeError if the client's texts would exceed a limit */
   function needRoom(name: string, value: string): void {
     const names = safe.keys(overrides)
     let count = 1

@@ -16,7 +16,7 @@ export interface I18nPorts {
    */
   tables(solution: SolutionFacts): Tables
   setLocale(call: Call, locale: string): void
-  /** null removes the override. */
+  /** Overrides the text for a key. null removes the override. */
   setMessage(call: Call, key: string, text: string | null): void
   /** Reports a key that no table contains, once per context. */
   missing(call: Call, key: string): void

@@ -3,17 +3,17 @@ import type { Limits } from '../../runtime/limits.ts'
 import { type Call, command, type Json, type Plugin, type SolutionFacts } from '../../runtime/plugin.ts'
 import { z } from '../../runtime/zod.ts'
 
-/** A run of a job that a script queues. */
+/** A job's run that a script queues. */
 export type QueuedRun = {
   readonly id: string
   readonly job: string
-  /** JSON; null if there is no data. */
+  /** The run's data as JSON; null if there is none. */
   readonly data: string | null
   /** The earliest start: `after` in ms from now, or `at` in epoch ms. If both are null, now. */
   readonly after: number | null
   readonly at: number | null
   readonly key: string | null
-  /** Null for the tenant of the call. */
+  /** The run's tenant; null for the tenant of the call. */
   readonly tenant: readonly (string | number)[] | null
 }
 

@@ -4,8 +4,8 @@ declare const security: {
    * Signs a user in with these permissions. Works in an authenticator, and in a function called by a login form's
    * `onAction`.
    * @returns false if the list is empty, if a name is not allowed, or if the call has already signed a user in. The
-   * solution's log contains the reason. A name is not allowed if it is empty, is longer than 200 characters, contains
-   * control characters or, if the manifest lists permissions, is not one of them.
+   * solution's log contains the reason. A name is not allowed if it is empty, is longer than 200 characters or contains
+   * control characters. If the manifest lists permissions, no other names are allowed.
    * @throws TypeError if an argument has the wrong type
    */
   login(username: string, uid: string, permissions: string[]): boolean
@@ -38,7 +38,7 @@ declare const security: {
    * authenticator app), `recovery-code`. Each confirmation adds its method. Empty if no user is signed in.
    */
   getSignInMethods(): string[]
-  /** Signs the user out. The browser goes to `solution`, or to the page set with `application.showURL`. */
+  /** Signs the user out. The browser is redirected to `solution`, or to the page set with `application.showURL`. */
   logout(solution?: string, argument?: string): void
   /**
    * The name of the signed-in user or, during a sign-in, of the user who was just signed in. null if no user is signed
@@ -64,8 +64,8 @@ declare const security: {
    * its duration does not reveal which names exist.
    * @returns false if the password does not match
    * @throws TypeError if an argument has the wrong type or is longer than 1,000 characters
-   * @throws Error if the hash has an unsupported format or costs too much to check, if too many hashes are being
-   * checked, or, outside of an authenticator, after too many wrong passwords for the hash
+   * @throws Error if the hash has an unsupported format or costs too much to check, or if too many hashes are being
+   * checked. Outside of an authenticator, also after too many wrong passwords for the hash
    */
   checkPasswordHash(password: string, hash: string | null): Promise<boolean>
   /**

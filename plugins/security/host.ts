@@ -75,7 +75,7 @@ export interface UsersPort {
 const Credential = z.string().max(1000)
 const Uid = z.string().min(1).max(200)
 
-/** A username or uid. */
+/** A valid username or uid. */
 export const Name = z
   .string()
   .min(1)

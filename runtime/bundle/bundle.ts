@@ -35,7 +35,7 @@ export type Bundle = {
   readonly manifest: Manifest
   /**
    * The modules that the solution depends on, directly or indirectly. Dependencies come before the modules that use
-   * them; otherwise, the order is that of the lists.
+   * them; otherwise, the listed order is kept.
    */
   readonly modules: readonly { readonly name: string; readonly manifest: Manifest }[]
   /**

@@ -48,7 +48,7 @@ export function jsonPlaces(source: string): JsonPlaces {
   }
 }
 
-/** Returns the spots along the path from the root, as far as they exist. */
+/** Returns the spots along the path, starting at the root and stopping at the first part that doesn't exist. */
 function wayTo(root: Spot | undefined, path: readonly PropertyKey[]): Spot[] {
   const way = root === undefined ? [] : [root]
   for (const step of path) {
@@ -63,7 +63,7 @@ function findSpots(source: string): { readonly root: Spot | undefined; readonly 
   const top = { value: 0, key: 0, inside: new Map<string, Spot>() }
   const texts = new Map<string, number>()
   const open: { readonly spot: Spot; readonly isList: boolean }[] = [{ spot: top, isList: true }]
-  /** The key whose value follows. */
+  /** The key of the value that is read next. */
   let key: { readonly name: string; readonly at: number } | null = null
 
   function add(at: number, into: Spot['inside'] = EMPTY): Spot {

@@ -40,7 +40,7 @@ export function placeOf(path: string): Place {
     if (folder === 'forms') return { kind: isScript ? 'formScript' : 'form', base }
     if (folder === 'i18n' && !isScript) return { kind: 'i18n', locale: localeOf(base) }
   }
-  // "solhost init" creates some of these for editors.
+  // The command "solhost init" creates some of these files for editors.
   return { kind: 'unused', expected: /(^|\/)(readme|license)[^/]*$|^jsconfig\.json$|^\.solhost\//i.test(path) }
 }
 

@@ -70,9 +70,9 @@ export type Manifest = {
   readonly databases: Readonly<Record<string, DatabaseRequest>>
   /** Keyed by method and path, such as `GET /orders/{id}`. The object has no prototype. */
   readonly endpoints: Readonly<Record<string, EndpointDeclaration>>
-  /** Keyed by name. The object has no prototype. */
+  /** The jobs by name. The object has no prototype. */
   readonly jobs: Readonly<Record<string, JobDeclaration>>
-  /** `host` or `host:port`, in lower case. */
+  /** Hosts in the form `host` or `host:port`, in lower case. */
   readonly http: readonly string[]
   readonly listed: boolean
   /** How calls outside clients are isolated from each other. Only the solution's own manifest can set it. */
@@ -109,8 +109,8 @@ export function checkManifest(value: unknown, file: string, places: JsonPlaces =
 }
 
 /**
- * Returns the modules and forms that a manifest refers to, as far as they can be read. Works for an invalid manifest
- * too, so that one response also lists the missing modules and forms.
+ * Returns the modules and forms that a manifest refers to. References that can't be read are omitted. Works for an
+ * invalid manifest too, so that one response also lists the missing modules and forms.
  */
 export function namedParts(value: unknown): { modules: string[]; forms: string[]; loginSolution: string | null } {
   const written = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}

@@ -9,7 +9,7 @@ import { decodeUtf8, parseStrictJson } from './strict-json.ts'
 export type ReadManifest = {
   /** Null if the manifest is missing or has an error. */
   readonly manifest: Manifest | null
-  /** The parts that the manifest refers to, as far as they can be read. */
+  /** The parts that the manifest refers to. Parts that can't be read are omitted. */
   readonly names: ReturnType<typeof namedParts>
   /** Positions in the manifest's text. */
   readonly places: JsonPlaces

@@ -14,7 +14,7 @@ export type PartFile = {
   /** The file's name in the ZIP file, such as `modules/crm/forms/login.json`. */
   readonly file: string
   readonly place: Place
-  /** Null if the file was rejected or is unused. */
+  /** The file's content; null if the file was rejected or is unused. */
   readonly content: Uint8Array | null
 }
 

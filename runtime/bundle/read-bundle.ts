@@ -16,15 +16,15 @@ import { filesOf, folderName, type Part, readParts } from './parts.ts'
 import { readDirectory, type ZipDirectory } from './zip-directory.ts'
 
 export type BundleReading = {
-  /** Null if there is any error. */
+  /** The bundle; null if there is any error. */
   readonly bundle: Bundle | null
   readonly faults: readonly Fault[]
   readonly warnings: readonly Warning[]
 }
 
 /**
- * Maximum names to compare for a suggestion. Chosen here: a bundle may have 2,000 forms, and it takes time to compare
- * names.
+ * Maximum number of names to compare for a suggestion. Chosen here: a bundle may have 2,000 forms, and it takes time to
+ * compare names.
  */
 const MAX_COMPARED = 200
 /** Only this many names at the start of a list get a suggestion. Chosen here: they are enough to show the mistake. */

@@ -1,6 +1,6 @@
 import { Cron } from 'croner'
 
-/** When a job is due. */
+/** The due times of a job. */
 export type Schedule = {
   /** The first time after `time`, in epoch ms; null if there is none. */
   next(time: number): number | null

@@ -226,7 +226,7 @@ export function lineAndColumn(text: string, at: number): { line: number; column:
   return { line, column: at - start + 1 }
 }
 
-/** The reverse of `lineAndColumn`. */
+/** Returns the offset of a position in the text. The reverse of `lineAndColumn`. */
 export function offsetOf(text: string, { line, column }: { readonly line: number; readonly column: number }): number {
   let start = 0
   for (let passed = 1, i = 0; passed < line && i < text.length; i++) {

@@ -30,7 +30,7 @@ export type SoundEntry = {
 }
 
 export type ZipDirectory = {
-  /** Sorted by name. */
+  /** The valid entries, sorted by name. */
   readonly entries: readonly SoundEntry[]
   /** Valid names of files that were rejected for other reasons, so that they are not also reported as missing. */
   readonly refused: ReadonlySet<string>

@@ -431,7 +431,7 @@ function checkLength({ value, maxLength }: { value?: string | undefined; maxLeng
 
 type Range<Value> = { min?: Value | undefined; max?: Value | undefined; value?: Value | undefined }
 
-/** Dates in this format sort correctly as strings. */
+/** Dates are compared as strings, which works for their format. */
 function checkRange<Value extends number | string>({ min, max, value }: Range<Value>, found: Found): void {
   if (min !== undefined && max !== undefined && min > max) refuse(found, ['max'], `must be at least ${min} (min)`, max)
   else if (value !== undefined && min !== undefined && value < min)

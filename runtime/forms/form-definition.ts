@@ -74,7 +74,7 @@ type AnyText<Type extends string> = AnyInput<Type> & {
 type NumberFormat = {
   /** The number of digits after the decimal separator. */
   readonly decimals?: number | undefined
-  /** An ISO 4217 code, such as `EUR`. */
+  /** The currency's ISO 4217 code, such as `EUR`. */
   readonly currency?: string | undefined
 }
 
@@ -97,7 +97,7 @@ export type LinkElement = AnyElement<'link'> & Handlers<'onAction'> & { readonly
 export type ImageElement = AnyElement<'image'> & {
   /** The path of the image in `media/`. */
   readonly src: string
-  /** Empty for a decorative image. */
+  /** The alternative text; empty for a decorative image. */
   readonly alt: string
 }
 export type TextElement = AnyText<'text'> & { readonly value?: string | undefined }
@@ -115,7 +115,7 @@ export type NumberElement = AnyInput<'number'> &
     readonly placeholder?: string | undefined
     readonly value?: number | undefined
   }
-/** Dates have the format `YYYY-MM-DD`. */
+/** A date input. Dates have the format `YYYY-MM-DD`. */
 export type DateElement = AnyInput<'date'> & {
   readonly min?: string | undefined
   readonly max?: string | undefined
@@ -126,7 +126,7 @@ export type CheckboxElement = AnyInput<'checkbox'> & { readonly value: boolean }
 export type Option = { readonly value: string | number; readonly label: string }
 export type SelectElement = AnyInput<'select'> & {
   readonly options: readonly Option[]
-  /** Shown while nothing is selected. */
+  /** The text shown while nothing is selected. */
   readonly placeholder?: string | undefined
   readonly value?: string | number | undefined
 }
@@ -147,7 +147,7 @@ export type TableColumn = NumberFormat & {
   readonly line?: 1 | 2 | undefined
 }
 export const BADGE_TONES = ['neutral', 'info', 'success', 'warning', 'error'] as const
-/** The values are unique in the column. */
+/** Cells with this value are shown as a badge. The values are unique in the column. */
 export type Badge = { readonly value: string; readonly label: string; readonly tone: (typeof BADGE_TONES)[number] }
 export type Cell = string | number | boolean | null
 /** Keys are `id` and names of columns; cells are optional. */
@@ -157,7 +157,7 @@ export type TableElement = AnyElement<'table'> &
     readonly columns: readonly TableColumn[]
     readonly pageSize: number
     readonly selection: 'none' | 'single' | 'multiple'
-    /** The rows; their ids are unique as strings. */
+    /** The table's rows. Their ids are unique as strings. */
     readonly value: readonly TableRow[]
   }
 
@@ -196,7 +196,7 @@ export type ElementDefinition =
 
 export type ElementType = ElementDefinition['type']
 
-/** The elements of a layout, including those in panels and tabs, in file order; each panel before its content. */
+/** Returns a layout's elements in file order, including those in panels and tabs. Each panel is before its content. */
 export function* elementsOf(layout: Layout): Generator<ElementDefinition> {
   for (const { columns } of layout) {
     for (const { elements } of columns) {

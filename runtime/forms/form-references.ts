@@ -28,8 +28,8 @@ const OWN_NAMES = ['elements', 'title', 'getName'] as const
 const PLATFORM_KEYS = 'platform.'
 
 /**
- * Maximum names to compare. Chosen here: a malicious script could declare tens of thousands of functions, and it takes
- * time to compare names.
+ * Maximum number of names to compare. Chosen here: a malicious script could declare tens of thousands of functions, and
+ * it takes time to compare names.
  */
 const MAX_COMPARED = 200
 
