@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { withoutTypes } from './without-types.ts'
 
-/** `import { a, b as c } from './part.guest.ts'`, without its types. */
+/** Matches an import such as `import { a, b as c } from './part.guest.ts'`, in source without types. */
 const IMPORT = /^import \{([^}]*)\} from ['"](\.\/[\w.-]+)['"];?$/gm
 const EXPORT = /^export (?=(?:async )?(?:function\*?|const|class) ([\w$]+))/gm
 

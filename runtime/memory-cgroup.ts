@@ -30,7 +30,7 @@ const COUNT_CACHE_EVERY = 250
 /** While less than this fraction of the limit is used, reclaimable memory is not measured. */
 const NEAR = 1 / 2
 /**
- * Values from here on mean no limit, in bytes. Version 1 has no value for that, only a number larger than any machine's
+ * In bytes. A limit of at least this size means no limit: version 1 then reports a number larger than any machine's
  * memory.
  */
 const NO_LIMIT = 2 ** 60
@@ -98,7 +98,7 @@ const VERSION_1: Files = {
   mapped: 'mapped_file',
 }
 
-/** @returns the lowest limit of the group; null if it has none */
+/** @returns the group's lowest limit; null if it has none */
 function limitOf(folder: string, { limits }: Files): number | null {
   const set = limits.map((name) => numberIn(join(folder, name))).filter((one) => one !== null && one < NO_LIMIT)
   return set.length === 0 ? null : Math.min(...(set as number[]))
@@ -137,8 +137,8 @@ function findGroups(root: string): Group[] {
 type Version = 1 | 2
 
 /**
- * Parses a line `36 35 0:30 root point options tags - type source superoptions`.
- * @see proc_pid_mountinfo(5)
+ * Parses a line `hierarchy:controllers:path`. In version 2, the line contains no controllers.
+ * @see cgroups(7)
  */
 function membership(line: string): { readonly version: Version; readonly path: string } | null {
   const [, controllers, path] = /^\d+:([^:]*):(\/.*)$/.exec(line) ?? []
@@ -147,7 +147,10 @@ function membership(line: string): { readonly version: Version; readonly path: s
   return controllers.split(',').includes('memory') ? { version: 1, path } : null
 }
 
-/** @see proc_pid_mountinfo(5): `36 35 0:30 root point options tags - type source superoptions` */
+/**
+ * Parses a line `36 35 0:30 root point options tags - type source superoptions`.
+ * @see proc_pid_mountinfo(5)
+ */
 function cgroupMount(
   line: string,
 ): { readonly version: Version; readonly root: string; readonly point: string } | null {

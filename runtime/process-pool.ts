@@ -42,7 +42,7 @@ export interface ProcessPool {
 export type ProcessPoolOptions = {
   readonly sandbox: SandboxProcessOptions
   /**
-   * Values in bytes. Below `minimum`, extra spares are started. `maximum` applies to the host and all its processes
+   * Sizes are in bytes. Below `minimum`, extra spares are started. `maximum` applies to the host and all its processes
    * together.
    */
   readonly memory: { readonly minimum: number; readonly maximum: number }
@@ -70,7 +70,7 @@ export type ProcessPoolOptions = {
   readonly notStarted?: ((reason: string) => void) | undefined
 }
 
-/** The interval in ms between checks of the memory, which grows while processes work. */
+/** The interval in ms between memory checks. Processes grow while they work. */
 const LOOK_EVERY = 250
 /** The interval in ms while fewer than `NEAR` bytes are free. A script can use up that much in a tenth of a second. */
 const LOOK_NEAR = 50
@@ -149,7 +149,7 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
   }
 
   /**
-   * Frees memory until the used memory is below the maximum.
+   * Ends processes until memory use is below the maximum.
    * @returns the free memory in bytes
    */
   function keepBelowMaximum(): number {

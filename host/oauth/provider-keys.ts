@@ -28,9 +28,9 @@ export function findKey(keys: ProviderKeys, solution: string, jwksUri: string): 
   return (header, isRejected) => keys[isRejected ? 'findOther' : 'find'](solution, jwksUri, header)
 }
 
-/** How long a key set is cached, in ms. Until then, a withdrawn key is still accepted. */
+/** How long a key set is cached, in ms. During this time, a withdrawn key is still accepted. */
 const BELIEVED = 10 * 60_000
-/** Minimum interval, in ms, between requests for a key set that unknown keys cause. */
+/** Minimum interval in ms between two requests for a key set, if unknown keys cause them. */
 const COOL_DOWN = 5000
 /**
  * Limits how often an unknown key causes a request for the key set: at first `most` times, then once every
@@ -151,7 +151,7 @@ export function createProviderKeys(
 
 /**
  * Chosen here: if several different keys match, none is used, because otherwise a signature by any of them would be
- * accepted. This happens if the token has no `kid`, or if two keys in the set have the same one.
+ * accepted. This happens if the token has no `kid`, or if two keys in the set have the same id.
  * @returns null if no key matches
  */
 function keyFor(keys: readonly ProviderKey[], { alg, kid }: TokenHeader): ProviderKey | null {

@@ -257,8 +257,8 @@ function sidOf({ sid }: Claims): string | null {
 }
 
 /**
- * Hashed, since issuers and subjects can be longer than a database key, and they don't need to be readable in the
- * database.
+ * These ids are hashed: issuers and subjects can be longer than a database key, and they don't need to be readable in
+ * the database.
  */
 function clientHash({ issuer, clientId }: ClientName): string {
   return storedHash(JSON.stringify(['client', issuer, clientId]))

@@ -5,8 +5,8 @@ import type { Claims, Provider } from './provider.ts'
 /**
  * Requests the claims of a signed-in user from an OAuth 2.0 provider.
  * @param get requests JSON from a URL at the provider, with the user's access token as the bearer token
- * @throws OAuthProblem `oauth_provider` if the response differs from the provider's documentation, and the errors of
- *   `get`
+ * @throws OAuthProblem `oauth_provider` if the response differs from the provider's documentation; also throws the
+ *   errors of `get`
  */
 export type ReadProfile = (
   provider: Pick<Provider, 'issuer' | 'userInfoEndpoint'>,

@@ -21,7 +21,7 @@ export type RefreshParts = {
   readonly limits: Pick<Limits, 'REMEMBER_GRACE'>
 }
 
-/** How often to poll for the result while another tab or host refreshes the login: the interval in ms. */
+/** Interval in ms between polls for the result, while another tab or host refreshes the login. */
 const LOOK_EVERY = 100
 
 /** @param now returns the current time in epoch milliseconds */

@@ -44,7 +44,7 @@ const REFUSED_PARAMETERS = ['jwk', 'jku', 'x5u', 'crit', 'b64']
  * Parses a JWT in compact serialization, and checks its header and signature (RFC 7515, RFC 8725). The caller must
  * check the claims. JSON with duplicate keys, or with the keys `__proto__`, `constructor` or `prototype`, is rejected:
  * other parsers might read a different value from it.
- * @throws OAuthProblem `oauth_token`; and the errors of `rules.key`
+ * @throws OAuthProblem `oauth_token`; also throws the errors of `rules.key`
  */
 export async function readSignedToken(token: string, rules: TokenRules): Promise<SignedToken> {
   const refuse = (text: string) => new OAuthProblem('oauth_token', `${rules.what} ${text}`)

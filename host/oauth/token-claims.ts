@@ -7,13 +7,13 @@ import type { Provider } from './provider.ts'
 
 type RawClaims = Readonly<Record<string, unknown>>
 
-/** Maximum characters of an `iss` that the settings do not specify exactly. */
+/** Maximum length, in characters, of an `iss` that the settings do not specify exactly. */
 const LONGEST_ISSUER = 500
-/** Maximum characters of `sub` (OIDC Core section 2), also used for `sid` and `jti`. */
+/** Maximum length of `sub` in characters (OIDC Core section 2), also used for `sid` and `jti`. */
 const LONGEST_ID = 255
 /**
- * In ms. If the times differ by more than the allowed clock difference plus this, the cause is not a wrong clock: the
- * token is old or forged.
+ * In ms. If a token's times are off by more than the allowed clock difference plus this, the cause is not a wrong
+ * clock: the token is old or forged.
  */
 const CLOCK_FAULT = 24 * 3_600_000
 /** The latest time that a Date can represent, in epoch ms. Its negative is the earliest. */

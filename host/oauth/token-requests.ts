@@ -37,7 +37,10 @@ export interface TokenRequests {
   readProfile(registration: Registration, accessToken: string, address: string): Promise<unknown>
 }
 
-/** Maximum characters of a refresh token, which is stored for each sign-in. Providers use up to about 2,000. */
+/**
+ * Maximum length of a refresh token, in characters. One is stored for each sign-in. Providers use up to about 2,000
+ * characters.
+ */
 const LONGEST_REFRESH_TOKEN = 16 * 1024
 
 export function createTokenRequests(requests: ProviderRequests): TokenRequests {

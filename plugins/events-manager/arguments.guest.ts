@@ -38,7 +38,7 @@ export function createArguments(api: Api) {
     return given
   }
 
-  /** Copies the arguments, so that a listener can't change the arguments of the next one. */
+  /** Copies the arguments, so that a listener can't change the next listener's arguments. */
   function dataOf({ count, first, second, third, all }: Arguments): unknown[] {
     if (count === 0) return []
     if (count === 1) return [first]

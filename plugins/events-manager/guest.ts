@@ -103,7 +103,7 @@ export default function eventsManager(api: Api) {
       const type = readType(eventType)
       const only = callback === undefined || callback === null ? null : readCallback(callback)
       const where = readContext(context)
-      // Listeners of built-in types can only be removed with the function that adding them returned.
+      // Listeners of built-in types can only be removed with the function that was returned when they were added.
       if (type.isBuiltIn) return false
       return remove(
         type,

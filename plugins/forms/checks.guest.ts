@@ -74,8 +74,8 @@ export function createChecks(api: Api) {
 }
 
 /**
- * Maximum size of one command, in characters as counted by `sizeOf`. As JSON, a character takes up to six, and the
- * structure around the values adds little. A value of this size therefore always fits in a command.
+ * Maximum size of one command, in characters as counted by `sizeOf`. In JSON, one character can become six, and the
+ * structure around the values adds little. A value within this limit therefore always fits in a command.
  */
 export function pieceOf({ limits }: Api): number {
   return (limits.ARGUMENT_SIZE as number) / 8

@@ -48,8 +48,8 @@ export function createUpdates(api: Api) {
   }
 
   /**
-   * Returns the values for one command. If a list is too long, separate commands send its first items, and this command
-   * contains only the rest.
+   * Returns the values for one command. If a list is too long, its first items are sent in separate commands, and this
+   * command contains only the rest.
    */
   function valuesOf(form: string, { definition, changed, state }: Element): Record<string, unknown> {
     const values = api.record<unknown>()

@@ -27,7 +27,10 @@ export type HttpRefusal = 'not-asked' | 'not-granted' | 'private'
 export interface HttpPorts {
   /** The `host` or `host:port` entries that the operator granted to the call's solution. */
   granted(call: Call): Promise<readonly string[]>
-  /** Sends a granted request. @throws the ERR_OUTBOUND_* of runtime/errors.ts, with messages that a script may read */
+  /**
+   * Sends a granted request.
+   * @throws the ERR_OUTBOUND_* errors in runtime/errors.ts, with messages that a script may read
+   */
   send(request: HttpRequest): Promise<HttpAnswer>
   /** Called for a rejected request, once per call and host, and at most ten times per call. */
   onRefused(call: Call, host: string, why: HttpRefusal): void

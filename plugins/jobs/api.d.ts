@@ -9,7 +9,8 @@ interface Plugins {
      *
      * @param name the name of a job in the solution or its modules
      * @param data JSON that is passed to the job as `job.data`. It is deleted once the run has succeeded.
-     * @returns the run's id. If there is already a run with the same `key`, no run is added, and no run has this id.
+     * @returns the run's id. If there is already a run with the same `key`, no run is added, and the returned id
+     * belongs to no run.
      * @throws TypeError for an unknown job and for arguments of the wrong type
      */
     enqueue(name: string, data?: unknown, options?: EnqueueOptions | null): string

@@ -5,14 +5,14 @@ declare const security: {
    * `onAction`.
    * @returns false if the list is empty, if a name is not allowed, or if the call has already signed a user in. The
    * solution's log contains the reason. A name is not allowed if it is empty, is longer than 200 characters or contains
-   * control characters. If the manifest lists permissions, no other names are allowed.
+   * control characters. If the manifest lists permissions, only those are allowed.
    * @throws TypeError if an argument has the wrong type
    */
   login(username: string, uid: string, permissions: string[]): boolean
   /**
-   * Requires a second factor for the login of this call, such as a code from an authenticator app. Users who don't have
-   * one must set it up before they are signed in. Call it before or after `security.login`. It can't lower the level
-   * that the operator or the manifest requires.
+   * Requires a second factor for this call's login, such as a code from an authenticator app. Users who don't have one
+   * must set it up before they are signed in. Call it before or after `security.login`. It can't lower the level that
+   * the operator or the manifest requires.
    * @returns false in a call that can't sign users in
    */
   requireSecondFactor(): boolean

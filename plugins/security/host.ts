@@ -31,7 +31,7 @@ export interface SecurityPorts {
   permissions(solution: SolutionFacts): readonly string[] | null
   /** Signs the user in. Called only if the call succeeds, and only for the call's first login. */
   logIn(call: Call, login: Login): void
-  /** Requires a second step for the login of this call, whatever the policy says. Called only if the call succeeds. */
+  /** Requires a second factor for this call's login, whatever the policy says. Called only if the call succeeds. */
   requireSecondFactor(call: Call): void
   /** How the user signed in; empty if no user is signed in. */
   methods(call: Call): readonly string[]

@@ -11,7 +11,7 @@ export const WHOLE_BUNDLE = 'bundle.zip'
 
 /**
  * Collects errors and warnings in the order in which they are found. Lists the first hundred of each, then one entry
- * with the number of the others.
+ * with the number of omitted ones.
  */
 export class Findings {
   private readonly faultList = new BoundedList<Fault>()

@@ -82,8 +82,8 @@ export type Manifest = {
 export type ManifestCheck = { manifest: Manifest | null; faults: Fault[]; warnings: Warning[] }
 
 /**
- * Checks the result of `parseStrictJson` for a manifest. The bundle reader checks whether the manifest's type is the
- * right one.
+ * Checks the result of `parseStrictJson` for a manifest. The bundle reader checks whether the manifest has the right
+ * type.
  */
 export function checkManifest(value: unknown, file: string, places: JsonPlaces = NO_PLACES): ManifestCheck {
   const found = new Findings()

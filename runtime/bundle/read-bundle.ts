@@ -149,7 +149,10 @@ function checkMain(main: ReadManifest, modules: Modules, reached: readonly Part[
   warnOfOAuth(manifest, places, found)
 }
 
-/** Forms that the manifest refers to must be available to clients. Those in authenticator modules are not. */
+/**
+ * Forms that the manifest refers to must be available to clients. Forms in authenticator modules are not available to
+ * them.
+ */
 function checkForms(main: ReadManifest, modules: Modules, reached: readonly Part[], found: Findings): void {
   const { forms, modules: named, loginSolution } = main.names
   const byName = new Map(modules.reached.map((module) => [module.name, module]))
