@@ -83,8 +83,7 @@ export function createRefresh(parts: RefreshParts, now: () => number = Date.now)
   }
 
   /**
-   * Concurrent requests share the result, including a failure. Otherwise, they would wait for the provider one after
-   * another.
+   * Concurrent requests share the result, including a failure. Otherwise, they would query the provider sequentially.
    */
   const underWay = new Map<string, Promise<Claims | null>>()
   return (id) => {
