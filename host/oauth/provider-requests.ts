@@ -52,7 +52,7 @@ export function createProviderRequests(
   async function request(address: string, method: string, headers: Record<string, string>, body: string | null) {
     const refusal = refusalOf(address)
     if (refusal !== null)
-      throw new OAuthProblem('oauth_configuration', `the provider’s URL ${quote(address.split('?', 1)[0])} ${refusal}`)
+      throw new OAuthProblem('oauth_configuration', `the provider’s URL ${originOf(address)}${refusal}`)
     try {
       return await outbound.request({
         url: address,
@@ -108,4 +108,10 @@ function readObject(body: Uint8Array): Record<string, unknown> | null {
   } catch {
     return null
   }
+}
+
+/** Shows only the URL's origin, because the rest may contain secrets, such as a password. Empty if there is none. */
+function originOf(address: string): string {
+  const url = URL.parse(address)
+  return url === null || url.host === '' ? '' : `${quote(`${url.protocol}//${url.host}`)} `
 }
