@@ -4,6 +4,7 @@ import type { Context, Middleware } from 'koa'
 import type { Logger } from 'pino'
 import { hostnameOf, isLoopback } from '../base/config/host-names.ts'
 import { SECURITY_HEADERS } from '../base/http/content-security.ts'
+import { createNews } from '../base/work/news.ts'
 import { actorOf, needScope } from './access/actor.ts'
 import { PROMETHEUS_TYPE, type Telemetry } from './telemetry/telemetry.ts'
 
@@ -30,6 +31,7 @@ export function metricsRoute(telemetry: Pick<Telemetry, 'scrape'>, requireAdmin:
  * @param names additional host names to accept: `METRICS_HOST` and `ALLOWED_HOSTS`
  */
 export function metricsServer({ scrape }: Pick<Telemetry, 'scrape'>, names: readonly string[], log: Logger): Server {
+  const isNews = createNews()
   return createServer({ requestTimeout: 10_000, headersTimeout: 5000, maxHeaderSize: 8192 }, (request, response) => {
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value)
     const answer = (status: number, text: string, type = 'text/plain; charset=utf-8') => {
@@ -45,7 +47,7 @@ export function metricsServer({ scrape }: Pick<Telemetry, 'scrape'>, names: read
     scrape().then(
       (text) => answer(200, text, PROMETHEUS_TYPE),
       (error: Error) => {
-        log.error({ err: error }, 'the metrics could not be collected')
+        if (isNews(error.message)) log.error({ err: error }, 'the metrics could not be collected')
         answer(500, 'The metrics could not be collected. The host’s log contains the reason.\n')
       },
     )

@@ -5,8 +5,8 @@ import { type CookieScope, readCookies, setCookie } from '../http/cookies.ts'
 import { accountHash } from './throttle.ts'
 
 /**
- * Recognises browsers that have signed in to an account before. An attacker's wrong guesses then don't lock users out
- * of their own browsers. The cookie `known-{name}` can't be forged, but doesn't sign anyone in.
+ * Recognises browsers that have signed in to an account before. An attacker's wrong guesses then don't block users who
+ * sign in with such a browser. The cookie `known-{name}` can't be forged, but doesn't sign anyone in.
  */
 export interface KnownBrowsers {
   isKnown(ctx: Context, scope: CookieScope, source: string, username: string): boolean

@@ -9,21 +9,20 @@ export async function checkMethod(ctx: Context, next: Next): Promise<void> {
   if (ctx.status !== 404 || ctx.body !== undefined) return
   const methods = ((ctx as Matched).matched ?? []).flatMap((layer) => layer.methods)
   if (methods.length === 0 || methods.includes(ctx.method)) return
-  const allow = [...new Set(methods)].join(', ')
-  throw new PlatformError(
-    'ERR_METHOD_NOT_ALLOWED',
-    `${ctx.method} is not allowed at this URL. Use ${allow.replaceAll(', ', ' or ')}.`,
-    { allow },
-  )
+  throw methodNotAllowed(ctx.method, [...new Set(methods)].join(', '))
 }
 
 /** Rejects requests to read-only paths unless they are GET or HEAD. @throws ERR_METHOD_NOT_ALLOWED */
 export function requireReading(ctx: Context): void {
   if (ctx.method === 'GET' || ctx.method === 'HEAD') return
-  const allow = 'HEAD, GET'
-  throw new PlatformError(
-    'ERR_METHOD_NOT_ALLOWED',
-    `${ctx.method} is not allowed at this URL. Use ${allow.replaceAll(', ', ' or ')}.`,
-    { allow },
-  )
+  throw methodNotAllowed(ctx.method, 'HEAD, GET')
+}
+
+/**
+ * @param method names the method in the message
+ * @param allow the value of the `Allow` header
+ */
+export function methodNotAllowed(method: string, allow: string): PlatformError {
+  const message = `${method} is not allowed at this URL. Use ${allow.replaceAll(', ', ' or ')}.`
+  return new PlatformError('ERR_METHOD_NOT_ALLOWED', message, { allow })
 }

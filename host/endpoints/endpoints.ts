@@ -12,6 +12,7 @@ import { allowEndpoint } from '../../base/http/content-security.ts'
 import { isRefusal } from '../../base/http/errors.ts'
 import { requireDataRequest } from '../../base/http/fetch-metadata.ts'
 import { chooseLocale } from '../../base/http/languages.ts'
+import { methodNotAllowed } from '../../base/http/method-check.ts'
 import { stateOf } from '../../base/http/request.ts'
 import type { EndpointMethod } from '../../runtime/bundle/endpoint-schema.ts'
 import { PlatformError } from '../../runtime/errors.ts'
@@ -77,12 +78,7 @@ export function createEndpoints(parts: EndpointParts): AnswerEndpoint {
     }
     const matched = found.get(methodOf(ctx.method) as EndpointMethod)
     if (matched !== undefined) return { matched, segments }
-    const allow = allowedMethods(found)
-    throw new PlatformError(
-      'ERR_METHOD_NOT_ALLOWED',
-      `This method is not allowed at this URL. Use ${allow.replaceAll(', ', ' or ')}.`,
-      { allow },
-    )
+    throw methodNotAllowed('This method', allowedMethods(found))
   }
 
   async function respond(ctx: Context, solution: ActiveSolution, isCounted: () => void): Promise<void> {

@@ -45,7 +45,7 @@ function patternOf(spelling: string): string {
   return spelling.length > 2 ? escaped : `(?<![\\p{L}\\p{N}])${escaped}(?![\\p{L}\\p{N}])`
 }
 
-/** The name comes from the browser, so keep only the characters that a field name needs. */
+/** The browser sends the name, so keep only the characters that a field name needs. */
 function shownName(name: string): string {
   return name.slice(0, LONGEST_NAME).replace(/[^\w.-]/g, '?')
 }

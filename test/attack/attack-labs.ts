@@ -42,6 +42,8 @@ const REFUSALS = [
 ]
 /** The realm in which this file's labs run the scripts. */
 let labsRealm: Realm = 'fresh'
+/** See `sharedScript`; empty in the fresh realm. */
+let shared = ''
 /** A lab with a short deadline, for attacks that only a deadline can end. */
 let lab: ScriptLab
 /** A lab with little memory, for memory attacks that the deadline may also end. */
@@ -157,7 +159,7 @@ function labOf({ name, expected }: Attack): ScriptLab {
  * All scripts that can share a process, as functions in one script. The hardened realm needs this script, because it
  * has no `eval`.
  */
-const SHARED = (() => {
+function sharedScript(): string {
   const functions = ['own', 'scripts'].flatMap((folder) =>
     readAttacks(folder)
       .filter(({ isShared }) => isShared)
@@ -169,7 +171,7 @@ function onSolutionOpen(arg, queryParams) {
   delete queryParams.attack
   return attacks[attack]()(arg, queryParams)
 }`
-})()
+}
 
 function attempt(attack: Attack): (() => Promise<ScriptEnd[]>)[] {
   const { name, source, calls, together, isShared } = attack
@@ -179,7 +181,7 @@ function attempt(attack: Attack): (() => Promise<ScriptEnd[]>)[] {
     { length: calls },
     (_, call) => () =>
       attacked.run({
-        script: isFunction ? SHARED : source,
+        script: isFunction ? shared : source,
         evaluated: isShared,
         file: FILE,
         queryParams: {
@@ -229,6 +231,7 @@ export async function check(attack: Attack, checkMore: (end: ScriptEnd, call: nu
 export function useLabs(realm: Realm = 'fresh'): void {
   beforeAll(() => {
     labsRealm = realm
+    if (realm === 'hardened') shared = sharedScript()
     const plugins = [directory((_call, text) => void notes.push(text))]
     const manifest = { ...MANIFEST, realm }
     lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 400 }, manifest, plugins })

@@ -68,21 +68,22 @@ export function changeFiles(parts: FileActionParts): void {
 
   async function remove(path: string): Promise<void> {
     if (!(await isSure(wordsFor('delete.sure', path)))) return
+    await parts.saveAll()
     await change(path, null, (etag) => callHost('DELETE', filePath(path), { etag }))
   }
 
   async function revert(path: string): Promise<void> {
     if (!(await isSure(wordsFor('revert.sure', path)))) return
+    await parts.saveAll()
     await change(path, path, (etag) => callHost('POST', '/revert', { body: { path }, etag }))
   }
 
   /**
-   * Saves all files, then changes the file at this path.
+   * Changes the file at this path.
    * @param act changes the file, unless its etag on the host has changed
    * @param open the path of the file to show next
    */
   async function change(path: string, open: string | null, act: (etag: string) => Promise<HostAnswer<unknown>>) {
-    await parts.saveAll()
     // The etag in the list of files may be older than the last save, so request the current one.
     const now = await callHost<{ etag: string }>('GET', filePath(path))
     if (!now.ok) return parts.refused(now.problem)
