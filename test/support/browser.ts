@@ -62,6 +62,7 @@ function launch(path: string | undefined, options: LaunchOptions): Promise<Brows
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      '--renderer-process-limit=1',
       // Tests close pages too soon for optimised code to pay off. A larger young generation (in MB) saves most of the
       // time for garbage collection.
       '--js-flags=--no-maglev,--no-turbofan,--min-semi-space-size=16',
