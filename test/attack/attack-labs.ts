@@ -234,8 +234,9 @@ export function useLabs(realm: Realm = 'fresh'): void {
     if (realm === 'hardened') shared = sharedScript()
     const plugins = [directory((_call, text) => void notes.push(text))]
     const manifest = { ...MANIFEST, realm }
-    lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 400 }, manifest, plugins })
-    patient = createScriptLab({ limits: { ...LITTLE_MEMORY, AUTHENTICATOR_TIME: 2000 }, manifest, plugins })
+    // Native loops run until LOAD_TIME has passed too.
+    lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 400, LOAD_TIME: 500 }, manifest, plugins })
+    patient = createScriptLab({ limits: { ...LITTLE_MEMORY, AUTHENTICATOR_TIME: 1200 }, manifest, plugins })
     const unlimited = { AUTHENTICATOR_TIME: 60_000, LOAD_TIME: 10_000 }
     unhurried = createScriptLab({ limits: unlimited, manifest, plugins })
     small = createScriptLab({ limits: { ...unlimited, ...LITTLE_MEMORY }, manifest, plugins })

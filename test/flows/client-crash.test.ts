@@ -12,7 +12,7 @@ let host: TestHost
 /** The memory limit is so low that scripts reach it before their time limit. */
 let small: TestHost
 beforeAll(async () => {
-  host = await startTestHost({ CALL_TIME: '2s' })
+  host = await startTestHost({ CALL_TIME: '1s' })
   small = await startTestHost({ ISOLATE_MEMORY: '24m', CALL_TIME: '20s' })
 })
 afterAll(async () => {

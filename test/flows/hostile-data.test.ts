@@ -53,7 +53,7 @@ beforeAll(async () => {
     HTTP_ALLOWED_HOSTS: place,
     TRUSTED_PROXIES: '127.0.0.1',
     // Longer than five sign-ins take on a busy machine.
-    QUERY_TIME: '10s',
+    QUERY_TIME: '5s',
     CALL_TIME: '15s',
     // One browser runs many snippets in sequence, each in its own client.
     CLIENTS_SESSION: '1000',
