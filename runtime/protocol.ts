@@ -70,8 +70,8 @@ export type Trusted = {
 }
 
 /**
- * A call to a built-in solution. A process runs this call before it reports ready, so the code that every call needs is
- * already compiled.
+ * A call to a built-in solution, which compiles the code that every call needs. The first process runs this call before
+ * it reports ready; the others run it while they wait for work.
  */
 export type Rehearsal = { readonly solution: SandboxSolution; readonly call: SandboxCall }
 

@@ -30,6 +30,9 @@ channel.on('error', () => process.kill(process.pid, 'SIGKILL'))
  */
 const SETTLED_AFTER = 20
 let settling: NodeJS.Timeout | undefined
+/** Delay in ms. A process that is needed at once receives its first message earlier. */
+const WARM_UP_AFTER = 20
+let warming: NodeJS.Timeout | undefined
 
 /** Calls that have not started yet, in order. */
 const waiting = new Map<number, Extract<ToSandbox, { kind: 'call' }>>()
@@ -54,6 +57,7 @@ function sendText(text: string): void {
 
 function receive(text: string): void {
   const message = JSON.parse(text) as ToSandbox
+  clearTimeout(warming)
   switch (message.kind) {
     case 'prepare':
       prepare(message.trusted, message.snapshot)
@@ -140,17 +144,34 @@ function start({ id, call }: Extract<ToSandbox, { kind: 'call' }>): void {
   else solution.call(id, call)
 }
 
+/**
+ * With a snapshot from another process, the process is ready at once and rehearses only while it waits for work. The
+ * other process has shown that the plugins work, and a process that checks an upload or serves clients would gain
+ * nothing from the rehearsal.
+ */
 function prepare(trusted: Trusted, snapshot?: string): void {
-  try {
-    prepared = prepareIsolate(trusted, snapshot)
-    rehearse(prepared, trusted.rehearsal)
-    prepared.makeAhead()
-    const { newSnapshot } = prepared
+  reportFailure(() => {
+    const isolate = prepareIsolate(trusted, snapshot)
+    prepared = isolate
+    const { newSnapshot } = isolate
+    if (newSnapshot !== null) warmUp(isolate, trusted)
     send({ kind: 'ready', ...(newSnapshot === null ? {} : { snapshot: newSnapshot }) })
+    if (newSnapshot === null) warming = setTimeout(reportFailure, WARM_UP_AFTER, () => warmUp(isolate, trusted))
+  })
+}
+
+function reportFailure(act: () => void): void {
+  try {
+    act()
   } catch (error) {
     const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
     send({ kind: 'unready', message: message.slice(0, 2000) })
   }
+}
+
+function warmUp(isolate: PreparedIsolate, trusted: Trusted): void {
+  rehearse(isolate, trusted.rehearsal)
+  isolate.makeAhead()
 }
 
 /**
