@@ -94,6 +94,8 @@ export interface Plugin {
    * version is loaded.
    */
   readonly tables?: (solution: SolutionFacts) => Tables
+  /** Tables that are the same for all solutions. A version's own table with the same name is used instead. */
+  readonly sharedTables?: Tables
   /** Data for the guest part that is specific to one call. Called for each call. */
   readonly state?: (call: Call) => Json
 }

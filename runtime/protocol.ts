@@ -66,6 +66,11 @@ export type Trusted = {
     readonly source: string
   }[]
   readonly limits: Readonly<Record<string, number>>
+  /**
+   * The plugins' `sharedTables`, by the plugin's and the table's name with a space between them. Each table is a JSON
+   * text, because most processes use only one of them or none.
+   */
+  readonly tables: Readonly<Record<string, string>>
   readonly rehearsal: Rehearsal
 }
 

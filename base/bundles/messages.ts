@@ -10,7 +10,8 @@ const TEXTS = new Map(
     new Map([...table].filter(([key]) => key.startsWith('platform.'))),
   ]),
 )
-const PLATFORM_TABLES: Tables = Object.fromEntries(
+/** The platform's texts as message tables for the binding `i18n`, for all solutions. */
+export const PLATFORM_TABLES: Tables = Object.fromEntries(
   [...TEXTS, ['default', TEXTS.get(PLATFORM_LOCALES[0])] as const].map(([locale, table = []]) => [
     `platform ${locale}`,
     Object.fromEntries(table),
@@ -44,11 +45,6 @@ export function createMessages(
 export function textOfTables(texts: SolutionTexts, locale: string, key: string): string | undefined {
   const language = locale.split('-', 1)[0] ?? locale
   return own(texts[locale], key) ?? own(texts[language], key) ?? own(texts.default, key)
-}
-
-/** Returns these texts as message tables for the binding `i18n`. The binding looks up keys in the same order. */
-export function messageTables(texts: SolutionTexts): Tables {
-  return { ...texts, ...PLATFORM_TABLES }
 }
 
 /**

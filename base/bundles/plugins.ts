@@ -19,7 +19,7 @@ import type { Environment } from '../config/properties.ts'
 import { version } from '../program/version.ts'
 import { hostCall, tenantOf } from './host-call.ts'
 import { jobsOf } from './job-table.ts'
-import { messageTables } from './messages.ts'
+import { PLATFORM_TABLES } from './messages.ts'
 import { eventTypesOf, permissionsOf } from './prepared-solution.ts'
 import type { SandboxSolutionMaker } from './sandbox-solution.ts'
 import { readTrusted } from './trusted.ts'
@@ -73,7 +73,7 @@ export function builtInPlugins(environment: Environment, limits: Limits, needs: 
         const { messages, effects } = hostCall(call)
         return messages === undefined ? null : effects.messages
       },
-      tables: (solution) => messageTables(solution.texts),
+      platformTables: PLATFORM_TABLES,
       setLocale: (call, locale) => {
         hostCall(call).effects.locale = locale
       },

@@ -42,8 +42,13 @@ export function readTrusted(
     realm: readGuest(REALM),
     guests,
     limits,
+    tables: Object.fromEntries(plugins.flatMap(sharedTables)),
     rehearsal: createRehearsal(plugins, makeSandboxSolution),
   })
+}
+
+function sharedTables({ name, sharedTables: tables = {} }: Plugin): [string, string][] {
+  return Object.entries(tables).map(([table, texts]) => [`${name} ${table}`, JSON.stringify(texts)])
 }
 
 const known = new Map<string, WeakRef<Trusted>>()
@@ -69,7 +74,7 @@ function createRehearsal(plugins: readonly Plugin[], makeSandboxSolution: Sandbo
     scripts: [{ module: null, file: 'globals.js', source: REHEARSAL }],
     formScripts: [],
     forms: [],
-    texts: {},
+    texts: { default: { rehearsal: '' } },
     template: null,
     entries: {},
     warnings: [],

@@ -1,4 +1,4 @@
-import { type Call, command, type Json, type Plugin, type SolutionFacts, type Tables } from '../../runtime/plugin.ts'
+import { type Call, command, type Json, type Plugin, type Tables } from '../../runtime/plugin.ts'
 import { z } from '../../runtime/zod.ts'
 
 /** The host services behind the binding `i18n`. */
@@ -11,10 +11,9 @@ export interface I18nPorts {
    */
   messages(call: Call): ReadonlyMap<string, string> | null
   /**
-   * Texts by locale (`default`, `nl`, `nl-BE`). The solution's own texts are used first. The platform's texts are the
-   * fallback; the names of their tables have the prefix `platform `.
+   * The fallback for the solution's own texts, by locale (`default`, `nl`, `nl-BE`) with the prefix `platform `.
    */
-  tables(solution: SolutionFacts): Tables
+  readonly platformTables: Tables
   setLocale(call: Call, locale: string): void
   /** Overrides the text for a key. null removes the override. */
   setMessage(call: Call, key: string, text: string | null): void
@@ -53,7 +52,8 @@ export default function i18n(ports: I18nPorts): Plugin {
       ),
       missing: command(z.tuple([Key]), (call, [key]) => ports.missing(call, key), { withoutLogin: true }),
     },
-    tables: (solution) => ports.tables(solution),
+    tables: ({ texts }) => texts,
+    sharedTables: ports.platformTables,
     state: (call): Json => stateOf(ports.locale(call), ports.messages(call)),
   }
 }

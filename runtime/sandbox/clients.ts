@@ -4,7 +4,7 @@ import type { SandboxCall, SandboxSolution } from '../protocol.ts'
 import type { CallEnd } from './call-end.ts'
 import type { Client } from './client.ts'
 import { type ClientIsolate, createClientIsolate, type Probed } from './client-isolate.ts'
-import { createFromGuest } from './guest-questions.ts'
+import { createFromGuest, createLookUp } from './guest-questions.ts'
 import type { Inspector } from './inspector.ts'
 import { callbackOf, type Loading, type PreparedIsolate } from './isolate.ts'
 
@@ -62,7 +62,7 @@ export function createClients(
   const ask = callbackOf(
     createFromGuest<Client>({
       files,
-      tables: { ...solution.tables, ...solution.clients?.tables },
+      lookUp: createLookUp({ ...solution.tables, ...solution.clients?.tables }, prepared.sharedTable),
       contextOf: (number) => byNumber.get(number),
       log: ({ call }, ...line) => {
         if (call !== null) events.log(call.id, ...line)

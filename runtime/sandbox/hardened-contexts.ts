@@ -1,6 +1,6 @@
 import type { SandboxCall, SandboxScript, SandboxSolution, Unit } from '../protocol.ts'
 import { describeFault, type LoadFault, reportedFault } from './call-end.ts'
-import { createFromGuest, randomDigits } from './guest-questions.ts'
+import { createFromGuest, createLookUp, randomDigits } from './guest-questions.ts'
 import {
   type Callback,
   callbackOf,
@@ -24,7 +24,7 @@ type Realm = { readonly drive: Reference }
  * and run of the scripts' top-level code.
  */
 export function createHardenedContexts(
-  { isolate, limits, source }: HardenedIsolate,
+  { isolate, limits, sharedTable, source }: HardenedIsolate,
   solution: SandboxSolution,
   faults: LoadFaults,
   listener: LoginListener,
@@ -38,7 +38,7 @@ export function createHardenedContexts(
   const ask: Callback = callbackOf(
     createFromGuest<{ readonly call: number }>({
       files,
-      tables: solution.tables,
+      lookUp: createLookUp(solution.tables, sharedTable),
       contextOf: (id) => running.get(id),
       log: ({ call }, ...line) => listener.log(call, ...line),
       request: ({ call }, ...request) => listener.request(call, ...request),

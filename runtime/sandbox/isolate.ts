@@ -3,6 +3,7 @@ import type { LogLevel, Position } from '../outcome.ts'
 import type { Json } from '../plugin.ts'
 import type { SandboxFormScript, SandboxScript, ScriptScope, Trusted } from '../protocol.ts'
 import { type CallEnd, callText, describeFault, type LoadFault } from './call-end.ts'
+import { parsedOnDemand } from './guest-questions.ts'
 
 // The only file that imports isolated-vm. Only strings cross the boundary: each context gets one callback and returns
 // one function.
@@ -213,6 +214,7 @@ export const START = 'solhostStart'
 export type PreparedIsolate = {
   readonly isolate: ivm.Isolate
   readonly limits: Trusted['limits']
+  readonly sharedTable: ReturnType<typeof parsedOnDemand>
   /** The snapshot in base64, if this process created it. */
   readonly newSnapshot: string | null
   readonly freshContext: () => FreshContext
@@ -233,6 +235,7 @@ export type PreparedIsolate = {
 export type HardenedIsolate = {
   readonly isolate: ivm.Isolate
   readonly limits: Trusted['limits']
+  readonly sharedTable: ReturnType<typeof parsedOnDemand>
   readonly source: string
 }
 
@@ -261,6 +264,7 @@ export function prepareIsolate(trusted: Trusted, known?: string): PreparedIsolat
   const forLogins = { ...trusted, guests: trusted.guests.filter(({ clientsOnly }) => clientsOnly !== true) }
   const snapshot = known === undefined ? snapshotOf(forLogins, false) : decodedSnapshot(known)
   const isolate = new ivm.Isolate({ memoryLimit, snapshot })
+  const sharedTable = parsedOnDemand(trusted.tables)
   /** Created on demand: a process that serves logins has no clients. */
   let forClients: ReturnType<typeof snapshotOf> | null = null
   let ahead: FreshContext | null = null
@@ -273,6 +277,7 @@ export function prepareIsolate(trusted: Trusted, known?: string): PreparedIsolat
   return {
     isolate,
     limits,
+    sharedTable,
     newSnapshot: known === undefined ? Buffer.from(snapshot.copy()).toString('base64') : null,
     freshContext() {
       const fresh = ahead ?? makeContext()
@@ -286,7 +291,7 @@ export function prepareIsolate(trusted: Trusted, known?: string): PreparedIsolat
       const build = `function (Reflect) { return ${trustedSource(forLogins, false)} }`
       const optional = JSON.stringify(forLogins.guests.map(({ onlyIfNamed }) => onlyIfNamed === true))
       const source = `(function (ask) { return ${asFunction(trusted.realm)}(${build}, ${optional}, ask) })`
-      return { isolate: new ivm.Isolate({ memoryLimit }), limits, source }
+      return { isolate: new ivm.Isolate({ memoryLimit }), limits, sharedTable, source }
     },
     another() {
       forClients ??= snapshotOf(trusted, true)

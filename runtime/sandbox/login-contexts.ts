@@ -1,7 +1,7 @@
 import type { LogLevel, Position } from '../outcome.ts'
 import type { SandboxCall, SandboxSolution, Unit } from '../protocol.ts'
 import { describeFault, type LoadFault } from './call-end.ts'
-import { createFromGuest, type GuestListener } from './guest-questions.ts'
+import { createFromGuest, createLookUp, type GuestListener } from './guest-questions.ts'
 import {
   type Context,
   callbackOf,
@@ -91,7 +91,7 @@ export function createLoginContexts(
   const ask = callbackOf(
     createFromGuest<LoadedContext>({
       files,
-      tables: solution.tables,
+      lookUp: createLookUp(solution.tables, prepared.sharedTable),
       contextOf: (id) => contexts.get(id),
       log: (created, ...line) => {
         if (created.call === NOBODY) created.lines.push(line)
@@ -102,10 +102,7 @@ export function createLoginContexts(
     }),
   )
   let lastContext = 0
-  /**
-   * By entry function: a script that returns a function. That function finds the entry function, however it was
-   * declared.
-   */
+  /** By entry function: a script that returns a function, which finds the entry function however it is declared. */
   const finders = new Map<string, Script>()
   const syntaxFaults: LoadFault[] = []
   const scripts = solution.scripts.map(({ file, source, scope }) => {

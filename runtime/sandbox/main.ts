@@ -30,7 +30,7 @@ channel.on('error', () => process.kill(process.pid, 'SIGKILL'))
  */
 const SETTLED_AFTER = 20
 let settling: NodeJS.Timeout | undefined
-/** Delay in ms. A process that is needed at once receives its first message earlier. */
+/** Delay in ms. A process that is needed immediately receives its first message earlier. */
 const WARM_UP_AFTER = 20
 let warming: NodeJS.Timeout | undefined
 
@@ -145,7 +145,7 @@ function start({ id, call }: Extract<ToSandbox, { kind: 'call' }>): void {
 }
 
 /**
- * With a snapshot from another process, the process is ready at once and rehearses only while it waits for work. The
+ * With a snapshot from another process, the process is ready immediately and rehearses only while it waits for work. The
  * other process has shown that the plugins work, and a process that checks an upload or serves clients would gain
  * nothing from the rehearsal.
  */

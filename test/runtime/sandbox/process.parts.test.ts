@@ -62,7 +62,7 @@ test('a sandbox process can send signals to processes of the same account, inclu
   ).toBe('done')
 })
 
-test('a process that starts from a snapshot is ready at once, and rehearses a call while it waits for work', async () => {
+test('a process that starts from a snapshot is ready immediately, and rehearses a call while it waits for work', async () => {
   started = startSandboxProcess({ timeZone: 'Etc/UTC', trusted })
   await started.ready
   started.kill()
