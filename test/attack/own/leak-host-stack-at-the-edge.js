@@ -1,6 +1,9 @@
 // expect: contained
+// effects: {"missingKeys":["k"]}
 // why: near the stack limit, the host's callback may overflow before it can catch the error: its stack must not be visible
 function onSolutionOpen(arg, queryParams) {
+  // A missing key is reported once. Report it here, because near the stack limit, that may or may not succeed.
+  i18n.getI18NMessage('k');
   var errors = [], n = 0, tries, fails, f;
   function dive() { try { dive(); } catch (e) {} if (fails) try { f(); fails = tries++ < 3; } catch (e) { errors[n++] = e; } }
   // Unused arguments shift the point of the overflow by a few bytes each time.
