@@ -5,7 +5,7 @@ import { findPosition } from './positions.ts'
 
 type Texts = ReadonlyMap<string, string>
 /** Finds a table by the plugin's and the table's name, with a space between them. */
-type FindTable = (name: string) => Texts | undefined
+export type FindTable = (name: string) => Texts | undefined
 
 /** Handles messages from contexts' guest parts, and responds to them. `C` is the process's state for a context. */
 export type GuestListener<C> = {

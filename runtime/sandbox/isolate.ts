@@ -3,7 +3,7 @@ import type { LogLevel, Position } from '../outcome.ts'
 import type { Json } from '../plugin.ts'
 import type { SandboxFormScript, SandboxScript, ScriptScope, Trusted } from '../protocol.ts'
 import { type CallEnd, callText, describeFault, type LoadFault } from './call-end.ts'
-import { parsedOnDemand } from './guest-questions.ts'
+import { type FindTable, parsedOnDemand } from './guest-questions.ts'
 
 // The only file that imports isolated-vm. Only strings cross the boundary: each context gets one callback and returns
 // one function.
@@ -214,7 +214,8 @@ export const START = 'solhostStart'
 export type PreparedIsolate = {
   readonly isolate: ivm.Isolate
   readonly limits: Trusted['limits']
-  readonly sharedTable: ReturnType<typeof parsedOnDemand>
+  /** Finds a table that all solutions share. */
+  readonly sharedTable: FindTable
   /** The snapshot in base64, if this process created it. */
   readonly newSnapshot: string | null
   readonly freshContext: () => FreshContext
@@ -235,7 +236,7 @@ export type PreparedIsolate = {
 export type HardenedIsolate = {
   readonly isolate: ivm.Isolate
   readonly limits: Trusted['limits']
-  readonly sharedTable: ReturnType<typeof parsedOnDemand>
+  readonly sharedTable: FindTable
   readonly source: string
 }
 
