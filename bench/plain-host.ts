@@ -86,7 +86,7 @@ const formTokens = createFormTokens(key)
 const throttle = createThrottle(db, limits, false)
 const nobody = async () => {}
 const noRequest = () => Promise.reject(new TypeError('the benchmarks use no identity provider'))
-const passwords = await createPasswords()
+const passwords = createPasswords()
 const users = createUsers(db, passwords, limits, { endAccess: nobody, eraseFromAudit: nobody })
 const runEntry = plainRunner(readFileSync(new URL('login-hook.js', import.meta.url), 'utf8'))
 const maintenance = createMaintenance(db)

@@ -105,7 +105,7 @@ async function startParts(
   started.defer(mail.start())
   const audit = createAudit(db, limits.AUDIT_KEPT)
   const sessions = createSessions(db, limits)
-  const passwords = await createPasswords()
+  const passwords = createPasswords()
   const users = createUsers(db, passwords, limits, {
     endAccess: (uid) => sessions.endOfUser('users', uid),
     eraseFromAudit: async () => {},

@@ -19,7 +19,7 @@ export async function makeNewPassword(settings: CenterSettings, username: string
   const db = await openCenterDatabase(settings)
   try {
     const { limits } = settings
-    const users = await accountsOf(db, limits)
+    const users = accountsOf(db, limits)
     const user = await needAccount(users, username)
     const password = randomBytes(18).toString('base64url')
     await users.change(user.uid, { password, mustChangePassword: true, enabled: true })
@@ -30,8 +30,8 @@ export async function makeNewPassword(settings: CenterSettings, username: string
 }
 
 /** Opens the accounts for a command that the operator runs. */
-export async function accountsOf(db: CenterDatabase, limits: Limits): Promise<Users> {
-  return createUsers(db, await createPasswords(), limits, {
+export function accountsOf(db: CenterDatabase, limits: Limits): Users {
+  return createUsers(db, createPasswords(), limits, {
     endAccess: (uid) => createSessions(db, limits).endOfUser('users', uid),
     eraseFromAudit: async () => {},
   })

@@ -30,7 +30,7 @@ export async function resetSecondFactor(
   const db = await openCenterDatabase(settings)
   try {
     const { limits } = settings
-    const user = await needAccount(await accountsOf(db, limits), username)
+    const user = await needAccount(accountsOf(db, limits), username)
     // If the platform key is wrong, stop before anything is changed.
     const notices = await noticesOf(db, settings, log)
     const factors = createFactors(db, limits)

@@ -153,7 +153,7 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
   async function endAccess(uid: string): Promise<void> {
     await Promise.all([sessions.endOfUser('users', uid), remembered.endOfUser('users', uid)])
   }
-  const passwords = await createPasswords()
+  const passwords = createPasswords()
   const directoryParts = createDirectoryParts({ db, key, limits, audit, log, endAccess, now: testing.now })
   const mail = createHostMail(settings, { db, key, log })
   started.defer(mail.start())

@@ -37,13 +37,13 @@ export interface Passwords {
 }
 
 /** Checks and creates hashes off the event loop. Runs one per core in parallel, but at most three. */
-export async function createPasswords(
+export function createPasswords(
   options: { readonly gate?: Gate; readonly mostWaiting?: number; readonly patience?: number } = {},
-): Promise<Passwords> {
+): Passwords {
   const { mostWaiting = MOST_WAITING, patience = PATIENCE } = options
   const width = Math.min(availableParallelism(), MOST_AT_ONCE)
   const gate = options.gate ?? createGate(width)
-  const nobodys = await hashPassword(randomBytes(18).toString('base64url'))
+  const nobodys = randomHash()
   let waiting = 0
 
   /**
@@ -86,6 +86,16 @@ export async function createPasswords(
 /** A hash in Argon2's encoded form. Takes about 20 ms on a thread of libuv's pool. */
 export function hashPassword(password: string): Promise<string> {
   return hash(prepare(password), ARGON2)
+}
+
+/**
+ * Returns a hash of no password. Checking any password against it takes as long as for a user's hash.
+ * @see https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md
+ */
+function randomHash(): string {
+  const { memoryCost, timeCost, parallelism } = ARGON2
+  const [salt, digest] = [16, 32].map((bytes) => randomBytes(bytes).toString('base64').replaceAll('=', ''))
+  return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${salt}$${digest}`
 }
 
 export function verifyPassword(passwordHash: string, password: string): Promise<boolean> {

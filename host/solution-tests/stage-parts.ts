@@ -166,7 +166,7 @@ async function openAccounts({ folder: home, limits }: StagePlace, started: Async
   const sessions = createSessions(db, limits)
   const remembered = createRemembered(db, key, limits)
   const grants = createGrants(db, key)
-  const passwords = await createPasswords()
+  const passwords = createPasswords()
   const users = createUsers(db, passwords, limits, {
     endAccess: async (uid) =>
       void (await Promise.all([sessions.endOfUser('users', uid), remembered.endOfUser('users', uid)])),

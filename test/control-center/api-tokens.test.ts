@@ -12,7 +12,7 @@ import { createOrganisations } from '../../control-center/organisations/organisa
 const home = mkdtempSync(join(tmpdir(), 'api-tokens-test-'))
 const settings = readCenterSettings({ PLATFORM_HOME: home })
 const db = await openCenterDatabase(settings)
-const users = createUsers(db, await createPasswords(), settings.limits, {
+const users = createUsers(db, createPasswords(), settings.limits, {
   endAccess: async () => {},
   eraseFromAudit: async () => {},
 })

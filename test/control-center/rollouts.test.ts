@@ -30,7 +30,7 @@ const clock = { time: 1_000_000 }
 beforeAll(async () => {
   const settings = readCenterSettings({ PLATFORM_HOME: home })
   db = await openCenterDatabase(settings)
-  const users = createUsers(db, await createPasswords(), settings.limits, {
+  const users = createUsers(db, createPasswords(), settings.limits, {
     endAccess: async () => {},
     eraseFromAudit: async () => {},
   })

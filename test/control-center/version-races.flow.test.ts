@@ -45,7 +45,7 @@ function raceOn(start: () => Promise<{ properties: Record<string, string>; stop:
     stop = server.stop
     const settings = readCenterSettings({ PLATFORM_HOME: home, ...server.properties })
     db = await openCenterDatabase(settings)
-    const users = createUsers(db, await createPasswords(), settings.limits, {
+    const users = createUsers(db, createPasswords(), settings.limits, {
       endAccess: async () => {},
       eraseFromAudit: async () => {},
     })

@@ -83,7 +83,7 @@ export async function createExampleLab(): Promise<ExampleLab> {
   const limits = createLimits({ CALL_TIME: 20_000, QUERY_TIME: 20_000 })
   const db = await openHostDatabase(home)
   const nothing = async () => {}
-  const users = createUsers(db, await createPasswords(), limits, { endAccess: nothing, eraseFromAudit: nothing })
+  const users = createUsers(db, createPasswords(), limits, { endAccess: nothing, eraseFromAudit: nothing })
   const grants = createGrants(db, await openPlatformKey(db, home, ''))
   const throttle = createThrottle(db, limits, false)
   const databases = createSolutionDatabases({

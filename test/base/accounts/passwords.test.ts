@@ -5,7 +5,7 @@ import { ERRORS } from '../../../base/http/errors.ts'
 import { createGate } from '../../../runtime/gate.ts'
 
 test('passwords: a hash is Argon2id with 19 MiB, t=2, p=1, and matches only its own password', async () => {
-  const passwords = await createPasswords()
+  const passwords = createPasswords()
   const made = await passwords.hash('correct horse')
   expect(made).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   expect(await passwords.verify(made, 'correct horse')).toBe(true)
@@ -13,20 +13,20 @@ test('passwords: a hash is Argon2id with 19 MiB, t=2, p=1, and matches only its 
 })
 
 test('passwords: composed and decomposed Unicode letters are the same password', async () => {
-  const passwords = await createPasswords()
+  const passwords = createPasswords()
   const made = await passwords.hash('caf\u00e9 au lait')
   expect(await passwords.verify(made, 'cafe\u0301 au lait')).toBe(true)
 })
 
 test('passwords: every character in a long password is significant', async () => {
-  const passwords = await createPasswords()
+  const passwords = createPasswords()
   const long = 'x'.repeat(255)
   const made = await passwords.hash(`${long}a`)
   expect([await passwords.verify(made, `${long}b`), await passwords.verify(made, `${long}a`)]).toEqual([false, true])
 })
 
 test('passwords: verifying a password without a hash returns false after the same work', async () => {
-  const passwords = await createPasswords()
+  const passwords = createPasswords()
   const made = await passwords.hash('correct horse')
   // Measures the CPU time of this process, because wall time depends on what else the machine does.
   // Other work in this process can only increase a measurement, so tests use the lowest of several.
@@ -52,13 +52,13 @@ test.each([
   [{ memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 }, false],
   [{ memoryCost: 20 * 1024, timeCost: 3, parallelism: 1 }, false],
 ])('passwords: a hash created with %j must be replaced: %s', async (parameters, needed) => {
-  const passwords = await createPasswords()
+  const passwords = createPasswords()
   expect(passwords.needsRehash(await hash('correct horse', parameters))).toBe(needed)
 })
 
 test('passwords: if the queue is full, a request is rejected immediately with 503, and those in the queue get their results', async () => {
   const gate = createGate(1)
-  const passwords = await createPasswords({ gate, mostWaiting: 2 })
+  const passwords = createPasswords({ gate, mostWaiting: 2 })
   gate.force()
   const waiting = [passwords.verify(null, 'one'), passwords.verify(null, 'two')]
   await expect(passwords.verify(null, 'three')).rejects.toMatchObject({
@@ -73,14 +73,14 @@ test('passwords: if the queue is full, a request is rejected immediately with 50
 
 test('passwords: a request that waits too long is rejected', async () => {
   const gate = createGate(1)
-  const passwords = await createPasswords({ gate, patience: 10 })
+  const passwords = createPasswords({ gate, patience: 10 })
   gate.force()
   await expect(passwords.verify(null, 'one')).rejects.toMatchObject({ code: 'ERR_PASSWORDS_BUSY' })
 })
 
 test('passwords: a hash without a waiting limit waits for its turn, even in a long queue', async () => {
   const gate = createGate(1)
-  const passwords = await createPasswords({ gate, mostWaiting: 0, patience: 10 })
+  const passwords = createPasswords({ gate, mostWaiting: 0, patience: 10 })
   gate.force()
   const made = passwords.hash('correct horse', { patient: true })
   await expect(passwords.hash('correct horse')).rejects.toMatchObject({ code: 'ERR_PASSWORDS_BUSY' })
@@ -89,7 +89,7 @@ test('passwords: a hash without a waiting limit waits for its turn, even in a lo
 })
 
 test('passwords: the event loop keeps running during hashing', async () => {
-  const passwords = await createPasswords()
+  const passwords = createPasswords()
   let turns = 0
   const counter = setInterval(() => turns++, 1)
   await Promise.all(Array.from({ length: 10 }, () => passwords.hash('correct horse')))

@@ -12,7 +12,7 @@ import { scaled } from '../../support/scale.ts'
 import { usePlace } from '../database/contract.ts'
 
 const place = usePlace('embedded', async () => null)
-const passwords = await createPasswords()
+const passwords = createPasswords()
 testUsers(place, passwords)
 testUsersCsv(place, passwords)
 testLinks(place, passwords)

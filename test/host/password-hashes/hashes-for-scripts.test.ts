@@ -13,7 +13,7 @@ const HOSTILE = BCRYPT.replace('$05$', '$31$')
 
 let passwords: Passwords
 beforeAll(async () => {
-  passwords = await createPasswords()
+  passwords = createPasswords()
 })
 
 function callOf(name = 'crm', kind: 'login' | 'open' = 'open', onlyForm: string | null = null): HostCall {

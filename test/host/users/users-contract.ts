@@ -228,7 +228,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
   })
 
   test(`${kind}, authenticate: a hash with weaker parameters is replaced with one with current parameters`, async () => {
-    users = usersOf(db, createLimits(), await createPasswords())
+    users = usersOf(db, createLimits(), createPasswords())
     const { uid } = await users.create({ username: 'anna' })
     const weak = await hash(GOOD, { memoryCost: 8 * 1024, timeCost: 1, parallelism: 1 })
     await db.updateTable('users').set({ password_hash: weak }).where('uid', '=', uid).execute()
