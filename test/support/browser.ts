@@ -57,6 +57,8 @@ function launch(path: string | undefined, options: LaunchOptions): Promise<Brows
     args: [
       '--no-sandbox',
       '--disable-gpu',
+      // Without a GPU, a separate process for it only takes CPU time.
+      '--in-process-gpu',
       '--disable-quic',
       '--no-first-run',
       '--disable-background-networking',
