@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createPasswords, type Passwords } from '../../../base/accounts/passwords.ts'
 import type { Throttle } from '../../../base/accounts/throttle.ts'
 import { createHostCall, type HostCall } from '../../../base/bundles/host-call.ts'
@@ -11,10 +11,7 @@ const PASSWORD = 'Grüße, horse'
 /** A hash whose cost is so high that the host rejects it without computing it. */
 const HOSTILE = BCRYPT.replace('$05$', '$31$')
 
-let passwords: Passwords
-beforeAll(async () => {
-  passwords = createPasswords()
-})
+const passwords = createPasswords()
 
 function callOf(name = 'crm', kind: 'login' | 'open' = 'open', onlyForm: string | null = null): HostCall {
   const manifest = manifestOf({ name, authenticator: 'NONE' })
