@@ -225,6 +225,8 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
 async function countLong(turns: Gate, pending: PendingCall): Promise<void> {
   if (pending.hasTurn) return
   turns.force()
+  // If the call is retried, it keeps this turn. Otherwise it would wait for itself.
+  pending.hasTurn = true
   await pending.outcome
   turns.leave()
 }

@@ -39,7 +39,8 @@ function probePlugin() {
     requests: { ask: request(Text, answer, { changes: false }), change: request(Text, answer) },
   }
   const until = (count: number) => untilSo(() => asked.length >= count)
-  return { plugin, asked, noted, until, letGo: () => waiting.splice(0).forEach((go) => void go()) }
+  const letGo = (count = waiting.length) => waiting.splice(0, count).forEach((go) => void go())
+  return { plugin, asked, noted, until, letGo }
 }
 
 const waits = (method: string) =>
@@ -58,6 +59,31 @@ test('if a call crashes its process, other calls in that process are retried', a
   const ends = await Promise.all(running)
   expect(ends.map(({ effects }) => effects.login?.username)).toEqual(['anna', 'bram'])
   expect(asked.sort()).toEqual(['anna', 'anna', 'bram', 'bram'])
+})
+
+test('if a call loops, other calls that have started in its process are retried immediately', async () => {
+  const { plugin, asked, until, letGo } = probePlugin()
+  lab = createScriptLab({ plugins: [plugin], limits: { AUTHENTICATOR_TIME: 1000 } })
+  const script = `async function onSolutionOpen(arg) {
+    await probe.ask(arg)
+    if (arg === 'loops') for (;;);
+    security.login(arg, 'u', ['x'])
+  }`
+  const running = []
+  for (const arg of ['loops', 'anna', 'bram']) {
+    running.push(lab.run({ script, arg }))
+    await until(running.length)
+  }
+  letGo(1)
+  const [looping, ...others] = running
+  expect((await looping)?.failure?.code).toBe('script_timeout')
+  // Each retried call sends its request again. On two cores, the second one starts when the first has ended.
+  await until(4)
+  letGo()
+  await until(5)
+  letGo()
+  expect((await Promise.all(others)).map(({ effects }) => effects.login?.username)).toEqual(['anna', 'bram'])
+  expect(asked.sort()).toEqual(['anna', 'anna', 'bram', 'bram', 'loops'])
 })
 
 test('a call that sent a request that can change something is never retried, even before the response', async () => {

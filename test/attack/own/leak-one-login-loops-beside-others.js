@@ -1,6 +1,5 @@
 // expect: contained
 // also: timeout
-// also2: busy
 // calls: 5
 // together: yes
 // effects: {"login":{"username":"user-#","uid":"1","permissions":["Users"]}}
