@@ -7,26 +7,33 @@ import { isEveryAttackRun, readAttacks } from './attacks.ts'
 useLabs('hardened')
 
 /**
- * Scripts that stay in one built-in function, so that only terminating their process stops them. The realm makes no
- * difference to these scripts, so they run here only in `npm run long -- attacks`.
+ * Scripts that loop where a realm could matter: in code that the platform calls, while a context is created, or after
+ * the response. The other scripts loop in their own code or in a built-in function. They run here only in `npm run long
+ * -- attacks`; `own-loops` and `scripts` always run all scripts in the fresh realm.
  */
-const NATIVE = [
-  'cpu-array-fill-proxy-length.js',
-  'cpu-array-from-length.js',
-  'cpu-bigint-multiply.js',
-  'cpu-bigint-power.js',
-  'cpu-copy-within.js',
-  'cpu-date-parse.js',
-  'cpu-encode-uri.js',
-  'cpu-locale-compare.js',
-  'cpu-normalize.js',
-  'cpu-segmenter.js',
-  'cpu-sparse-array-join.js',
-  'cpu-string-raw.js',
+const IN_THE_PLATFORM = [
+  'cpu-loop-at-load.js',
+  'cpu-loop-in-global-getter.js',
+  'cpu-loop-in-listener.js',
+  'cpu-loop-in-log-argument.js',
+  'cpu-loop-in-result-tojson.js',
+  'cpu-loop-in-then-getter.js',
+  'cpu-loop-in-unhandled-rejection-error.js',
+  'cpu-microtasks-after-return.js',
+  'cpu-microtasks-at-load.js',
+  'cpu-native-loop-after-answer.js',
+  'cpu-native-loop-in-made-ahead-context.js',
+  'cpu-never-settling-promise.js',
+  'cpu-rejection-at-load.js',
+  'cpu-rejection-in-made-ahead-context.js',
+  'cpu-slow-requests-for-ever.js',
+  'cpu-stack-formatter-logs-itself.js',
 ]
 
 const loops = (folder: string) =>
-  readAttacks(folder).filter(({ name }) => name.startsWith('cpu-') && (isEveryAttackRun || !NATIVE.includes(name)))
+  readAttacks(folder).filter(
+    ({ name }) => name.startsWith('cpu-') && (isEveryAttackRun || IN_THE_PLATFORM.includes(name)),
+  )
 
 test.each(loops('own'))(
   'our attack $name has only the outcome and effects that it declares, and does not affect another solution',

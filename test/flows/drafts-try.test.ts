@@ -277,10 +277,10 @@ test('try: the attack scripts create no row, session, request or file outside', 
     { ...(AUTH as Record<string, string>), 'modules/auth/globals.js': 'function onSolutionOpen() {}' },
   )
   const before = rowsOf()
-  // Runs only a few attacks of each kind, because each try needs several processes. test/attack runs all of them in the
-  // same way.
-  const attacks = someOfEachKind(readAttacks('scripts'), 2)
-  expect(attacks.length).toBeGreaterThan(12)
+  // Runs only one attack of each kind, because each try needs several processes. test/attack runs all of them in the same
+  // way.
+  const attacks = someOfEachKind(readAttacks('scripts'), 1)
+  expect(attacks.length).toBeGreaterThan(6)
   let etag = (await send('GET', `${draft}/files/modules/auth/globals.js`)).headers.etag ?? ''
   for (const { name, source } of attacks) {
     const saved = await send(

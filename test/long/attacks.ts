@@ -2,7 +2,11 @@ import type { Rows } from './report.ts'
 import { runTests } from './run-tests.ts'
 
 /** The tests that usually run only some of the attack scripts. */
-const FILES = ['test/attack/hardened-loops.parts.test.ts', 'test/flows/drafts-try.test.ts']
+const FILES = [
+  'test/attack/hardened.parts.test.ts',
+  'test/attack/hardened-loops.parts.test.ts',
+  'test/flows/drafts-try.test.ts',
+]
 
 /** Runs every attack script in every place. */
 export async function attacks(rows: Rows): Promise<void> {
