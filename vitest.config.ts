@@ -24,7 +24,7 @@ const FLOWS = ['test/flows/**/*.test.ts', 'test/**/*.flow.test.ts']
 const BROWSER = ['test/browser/**/*.test.ts']
 
 // Tests run in processes, because isolated-vm and node:sqlite are native modules. Three processes run on two cores,
-// because one usually waits for other processes.
+// because one usually waits for other processes. `npm run test:all` uses four, because most of its tests wait.
 export default defineConfig({
   test: {
     globalSetup: 'test/support/run-folder.ts',

@@ -168,22 +168,6 @@ test('security.logout to another solution: the page posts the token and opens th
   expect((await browser.session()).status).toBe(401)
 })
 
-test.each([
-  ['close', 'effects/index.html'],
-  ['closeFor', 'other/index.html?argument=from+here'],
-  ['closeTo', 'effects/index.html'],
-])(
-  'application.closeSolution, %s: the client closes, the page goes to %s, the user stays signed in',
-  async (name, target) => {
-    const browser = await signedIn()
-    const page = await clientOf(browser)
-    page.fire('main', name, 'onAction')
-    expect(await page.frame('go')).toEqual({ kind: 'go', href: `${host.url}/solution/${target}` })
-    expect(await page.closed()).toBe(1000)
-    expect((await browser.session()).status).toBe(200)
-  },
-)
-
 test('security.logout with showURL: the user is signed out and sent to that URL', async () => {
   const browser = await signedIn()
   const page = await clientOf(browser)
@@ -191,17 +175,6 @@ test('security.logout with showURL: the user is signed out and sent to that URL'
   const answer = await browser.post('/solution/effects/logout', { after: (await page.frame('sign-out')).token })
   expect([answer.status, answer.text.includes('https://example.org/goodbye')]).toEqual([200, true])
   expect((await browser.session()).status).toBe(401)
-})
-
-test('security.logout: if the page never posts the token, the user is still signed out', async () => {
-  const browser = await signedIn()
-  const page = await clientOf(browser)
-  const before = performance.now()
-  page.fire('main', 'out', 'onAction')
-  await page.frame('sign-out')
-  await expect.poll(async () => (await browser.session()).status).toBe(401)
-  expect(performance.now() - before).toBeLessThan(8000)
-  expect(await page.closed()).toBe(1000)
 })
 
 test('security.logout: if the host stops before the page has posted the token, the host signs the user out first', async () => {
@@ -273,7 +246,36 @@ async function endByApi(browser: Browser): Promise<void> {
   await askAdmin(host, 'DELETE', `sessions/${one?.id}`, undefined, 204)
 }
 
-test('events count as session activity: an active user stays signed in, an idle user is signed out', async () => {
+// --- tests that wait for the real clock, all at the same time ----------------------------------------------------------
+
+test.concurrent.each([
+  ['close', 'effects/index.html'],
+  ['closeFor', 'other/index.html?argument=from+here'],
+  ['closeTo', 'effects/index.html'],
+])(
+  'application.closeSolution, %s: the client closes, the page goes to %s, the user stays signed in',
+  async (name, target) => {
+    const browser = await signedIn()
+    const page = await clientOf(browser)
+    page.fire('main', name, 'onAction')
+    expect(await page.frame('go')).toEqual({ kind: 'go', href: `${host.url}/solution/${target}` })
+    expect(await page.closed()).toBe(1000)
+    expect((await browser.session()).status).toBe(200)
+  },
+)
+
+test.concurrent('security.logout: if the page never posts the token, the user is still signed out', async () => {
+  const browser = await signedIn()
+  const page = await clientOf(browser)
+  const before = performance.now()
+  page.fire('main', 'out', 'onAction')
+  await page.frame('sign-out')
+  await expect.poll(async () => (await browser.session()).status).toBe(401)
+  expect(performance.now() - before).toBeLessThan(8000)
+  expect(await page.closed()).toBe(1000)
+})
+
+test.concurrent('events count as session activity: an active user stays signed in, an idle user is signed out', async () => {
   const own = await startTestHost({ SESSION_IDLE: '8s' })
   await addClientSolution(own, 'idle', {
     elements: [label('text'), button('up')],

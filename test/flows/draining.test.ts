@@ -82,8 +82,8 @@ describe.skipIf(postgresPath === undefined)('two hosts with one database', () =>
 
   beforeAll(async () => {
     server = await sharedPostgres()
-    const properties = { ...sharedProperties('alpha', server), DRAIN_TIME: '9s' }
-    hosts = [await startTestHost(properties), await startTestHost(properties)]
+    const properties = sharedProperties('alpha', server)
+    hosts = [await startTestHost({ ...properties, DRAIN_TIME: '9s' }), await startTestHost(properties)]
   }, SERVER_START)
   afterAll(async () => {
     await Promise.all((hosts ?? []).map((host) => host.stop()))
