@@ -18,7 +18,7 @@ let admin: Awaited<ReturnType<typeof signInToAdmin>>
 let from: string
 let to: string
 beforeAll(async () => {
-  host = await startTestHost({ AUTHENTICATOR_TIME: '200ms' })
+  host = await startTestHost({ AUTHENTICATOR_TIME: '200ms', LOAD_TIME: '300ms' })
   admin = await signInToAdmin(host)
   await upload('plain', {})
   from = await upload('differs', {}, { 'globals.js': 'let a = 1\n', 'media/old.txt': 'x' })
