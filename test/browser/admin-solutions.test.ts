@@ -85,7 +85,6 @@ describe.skipIf(browserPath === undefined)('admin pages for solutions, in a brow
     const opened = await openPage(options)
     const { page } = opened
     // Shorter than the test timeout, so that the error shows what the test was waiting for.
-    page.setDefaultTimeout(20_000)
     const complaints = complaintsOf(page)
     await page.goto(host.adminUrl + path)
     return { ...opened, complaints }

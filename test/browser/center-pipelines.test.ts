@@ -40,7 +40,6 @@ describe.skipIf(browserPath === undefined)('packages and pipelines in a browser'
   async function open(path: string, options: BrowserContextOptions = {}) {
     const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'], ...options })
     const page = await context.newPage()
-    page.setDefaultTimeout(20_000)
     const complaints = complaintsOf(page)
     await openCenterPage(page, center, path)
     return { page, complaints, close: () => context.close() }

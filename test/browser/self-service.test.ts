@@ -122,7 +122,7 @@ describe.skipIf(browserPath === undefined)('self-service, in a browser', () => {
     await expectSound()
     await page.fill('#address', 'new-anna@example.org')
     await page.click('button[value=new-address]')
-    await page.waitForSelector('text=We sent a link to new-anna@example.org')
+    await expect.poll(() => page.innerText('main')).toContain('We sent a link to new-anna@example.org')
     await page.goto(await linkTo('new-anna@example.org'))
     await page.waitForSelector('button[name=confirm]')
     await expectSound()

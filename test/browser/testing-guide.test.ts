@@ -79,7 +79,6 @@ async function run({ options, tests }: ReturnType<typeof read>): Promise<void> {
   if (testIdAttribute !== undefined) selectors.setTestIdAttribute(testIdAttribute)
   for (const { body } of tests) {
     const page = await browser.newPage(context)
-    page.setDefaultTimeout(10_000)
     await body({ page }).finally(() => page.close())
   }
 }

@@ -67,7 +67,6 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
   async function open(path: string, at: Hosted = host, options?: BrowserContextOptions) {
     const opened = await openPage(options)
     const { page } = opened
-    page.setDefaultTimeout(20_000)
     const complaints = complaintsOf(page, [], (_url, text) => text !== MEASURED_LATER)
     if (at === host) await page.goto(`${host.adminUrl}${path}`)
     else await openAdminPage(page, at, path)

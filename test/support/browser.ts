@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import type { RunOptions } from 'axe-core'
 import { type Browser, type CDPSession, chromium, type Frame, type LaunchOptions, type Page } from 'playwright-core'
 import { expect } from 'vitest'
+import { PATIENCE } from './patience.ts'
 import { waitUntil } from './wait-until.ts'
 
 /** The path of Debian's Chromium, or undefined if it is not installed. Tests that need it are then skipped. */
@@ -49,16 +50,14 @@ export function launchWholeBrowser(options: LaunchOptions = {}): Promise<Browser
   return launch(wholeBrowserPath, options)
 }
 
-function launch(path: string | undefined, options: LaunchOptions): Promise<Browser> {
+async function launch(path: string | undefined, options: LaunchOptions): Promise<Browser> {
   if (path === undefined) throw new TypeError('there is no Chromium to launch: skip the test')
-  return chromium.launch({
+  const browser = await chromium.launch({
     ...options,
     executablePath: path,
     args: [
       '--no-sandbox',
       '--disable-gpu',
-      // Without a GPU, a separate process for it only takes CPU time.
-      '--in-process-gpu',
       '--disable-quic',
       '--no-first-run',
       '--disable-background-networking',
@@ -71,6 +70,8 @@ function launch(path: string | undefined, options: LaunchOptions): Promise<Brows
       ...(options.args ?? []),
     ],
   })
+  browser.on('context', (context) => context.setDefaultTimeout(PATIENCE))
+  return browser
 }
 
 /**
