@@ -48,6 +48,13 @@ export function someOfEachKind(attacks: readonly Attack[], count: number): reado
   return [...kinds.values()].flatMap((all) => all.slice(0, count))
 }
 
+/** @throws Error if there is no script with one of these names, for example after it was renamed */
+export function needScripts(names: readonly string[]): void {
+  const known = ['own', 'scripts'].flatMap(readAttacks).map(({ name }) => name)
+  const missing = names.filter((name) => !known.includes(name))
+  if (missing.length > 0) throw new Error(`there are no attack scripts named ${missing.join(', ')}`)
+}
+
 /** Reads the scripts in a folder next to this file. */
 export function readAttacks(folder: string): readonly Attack[] {
   const url = new URL(`${folder}/`, import.meta.url)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { check, checkOwn, useLabs } from './attack-labs.ts'
-import { isEveryAttackRun, readAttacks } from './attacks.ts'
+import { isEveryAttackRun, needScripts, readAttacks } from './attacks.ts'
 
 // Runs the never-ending attack scripts in the hardened realm.
 
@@ -29,6 +29,8 @@ const IN_THE_PLATFORM = [
   'cpu-slow-requests-for-ever.js',
   'cpu-stack-formatter-logs-itself.js',
 ]
+
+needScripts(IN_THE_PLATFORM)
 
 const loops = (folder: string) =>
   readAttacks(folder).filter(

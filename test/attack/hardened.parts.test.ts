@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { check, checkOwn, useLabs } from './attack-labs.ts'
-import { isEveryAttackRun, readAttacks } from './attacks.ts'
+import { isEveryAttackRun, needScripts, readAttacks } from './attacks.ts'
 
 // Runs all attack scripts again in the hardened realm, except those that never end (see hardened-loops.parts.test.ts).
 // Their logins share one context. The realm may also refuse a script's action.
@@ -25,6 +25,8 @@ const KEPT_MEMORY = [
   'mem-thrown-huge-message.js',
   'mem-weak-map.js',
 ]
+
+needScripts(KEPT_MEMORY)
 
 function attacksIn(folder: string) {
   return readAttacks(folder).filter(({ name }) => {
