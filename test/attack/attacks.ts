@@ -48,11 +48,15 @@ export function someOfEachKind(attacks: readonly Attack[], count: number): reado
   return [...kinds.values()].flatMap((all) => all.slice(0, count))
 }
 
-/** @throws Error if there is no script with one of these names, for example after it was renamed */
-export function needScripts(names: readonly string[]): void {
+/**
+ * Returns which scripts of a kind to run if usually only those with these names run.
+ * @throws Error if there is no script with one of these names, for example after it was renamed
+ */
+export function usuallyOnly(names: readonly string[]): (attack: Attack) => boolean {
   const known = ['own', 'scripts'].flatMap(readAttacks).map(({ name }) => name)
   const missing = names.filter((name) => !known.includes(name))
   if (missing.length > 0) throw new Error(`there are no attack scripts named ${missing.join(', ')}`)
+  return ({ name }) => isEveryAttackRun || names.includes(name)
 }
 
 /** Reads the scripts in a folder next to this file. */

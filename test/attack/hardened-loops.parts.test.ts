@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { check, checkOwn, useLabs } from './attack-labs.ts'
-import { isEveryAttackRun, needScripts, readAttacks } from './attacks.ts'
+import { readAttacks, usuallyOnly } from './attacks.ts'
 
 // Runs the never-ending attack scripts in the hardened realm.
 
@@ -11,7 +11,7 @@ useLabs('hardened')
  * the response. The other scripts loop in their own code or in a built-in function. They run here only in `npm run long
  * -- attacks`; `own-loops` and `scripts` always run all scripts in the fresh realm.
  */
-const IN_THE_PLATFORM = [
+const isRun = usuallyOnly([
   'cpu-loop-at-load.js',
   'cpu-loop-in-global-getter.js',
   'cpu-loop-in-listener.js',
@@ -28,14 +28,10 @@ const IN_THE_PLATFORM = [
   'cpu-rejection-in-made-ahead-context.js',
   'cpu-slow-requests-for-ever.js',
   'cpu-stack-formatter-logs-itself.js',
-]
-
-needScripts(IN_THE_PLATFORM)
+])
 
 const loops = (folder: string) =>
-  readAttacks(folder).filter(
-    ({ name }) => name.startsWith('cpu-') && (isEveryAttackRun || IN_THE_PLATFORM.includes(name)),
-  )
+  readAttacks(folder).filter((attack) => attack.name.startsWith('cpu-') && isRun(attack))
 
 test.each(loops('own'))(
   'our attack $name has only the outcome and effects that it declares, and does not affect another solution',

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { check, checkOwn, useLabs } from './attack-labs.ts'
-import { isEveryAttackRun, needScripts, readAttacks } from './attacks.ts'
+import { readAttacks, usuallyOnly } from './attacks.ts'
 
-// Runs all attack scripts again in the hardened realm, except those that never end (see hardened-loops.parts.test.ts).
-// Their logins share one context. The realm may also refuse a script's action.
+// Runs attack scripts again in the hardened realm: all except those that never end (see hardened-loops.parts.test.ts) and
+// some that fill the memory. Their logins share one context. The realm may also refuse a script's action.
 
 useLabs('hardened')
 
@@ -12,7 +12,7 @@ useLabs('hardened')
  * memory in its own code, which the limit ends in the same way in both realms. It runs here only in `npm run long --
  * attacks`.
  */
-const KEPT_MEMORY = [
+const fillsMemoryHere = usuallyOnly([
   'mem-in-made-ahead-context.js',
   'mem-log-argument.js',
   'mem-microtask-queue.js',
@@ -24,15 +24,12 @@ const KEPT_MEMORY = [
   'mem-symbols-registered.js',
   'mem-thrown-huge-message.js',
   'mem-weak-map.js',
-]
-
-needScripts(KEPT_MEMORY)
+])
 
 function attacksIn(folder: string) {
-  return readAttacks(folder).filter(({ name }) => {
-    if (name.startsWith('mem-')) return isEveryAttackRun || KEPT_MEMORY.includes(name)
-    return !name.startsWith('cpu-')
-  })
+  return readAttacks(folder).filter((attack) =>
+    attack.name.startsWith('mem-') ? fillsMemoryHere(attack) : !attack.name.startsWith('cpu-'),
+  )
 }
 
 test.each(attacksIn('own'))(

@@ -84,7 +84,6 @@ describe.skipIf(browserPath === undefined)('admin pages for solutions, in a brow
   async function open(path: string, options?: BrowserContextOptions) {
     const opened = await openPage(options)
     const { page } = opened
-    // Shorter than the test timeout, so that the error shows what the test was waiting for.
     const complaints = complaintsOf(page)
     await page.goto(host.adminUrl + path)
     return { ...opened, complaints }

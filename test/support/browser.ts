@@ -70,6 +70,7 @@ async function launch(path: string | undefined, options: LaunchOptions): Promise
       ...(options.args ?? []),
     ],
   })
+  // Shorter than the test timeout, so that the error shows what the test was waiting for.
   browser.on('context', (context) => context.setDefaultTimeout(PATIENCE))
   return browser
 }

@@ -5,7 +5,6 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import type { HostFrame } from '../../host/web/frames.ts'
 import { axeViolations } from './browser.ts'
-import { PATIENCE } from './patience.ts'
 import { PASSWORD } from './users.ts'
 
 /** The folder for screenshots. Tests save screenshots only if SCREENSHOTS is set. Git ignores the folder. */
@@ -42,7 +41,6 @@ export async function openWatched(browser: Browser, options: BrowserContextOptio
     reducedMotion: 'reduce',
     ...options,
   })
-  profile.setDefaultTimeout(PATIENCE)
   const complaints: string[] = []
   const texts: string[] = []
   const sources: string[] = []
