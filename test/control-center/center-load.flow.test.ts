@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type LoadedCenter, startLoadedCenter } from '../support/center-load.ts'
+import { scaled } from '../support/scale.ts'
 
 /* A shorter version of `npm run long -- center-load`. */
 
 let loaded: LoadedCenter
 beforeAll(async () => {
-  loaded = await startLoadedCenter(4)
+  loaded = await startLoadedCenter(scaled(2, 4))
 })
 afterAll(() => loaded?.stop())
 

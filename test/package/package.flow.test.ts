@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ask } from '../support/http.ts'
 import { type PackageRegistry, startPackageRegistry } from '../support/package-registry.ts'
+import { testAtFullScale } from '../support/scale.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { createCleanMachine, missingForCleanMachine } from './clean-machine.ts'
 
@@ -80,23 +81,27 @@ test('package: the JavaScript has the same lines and columns as the source, so i
   }
 })
 
-test('package: it can be installed globally from its file, and uninstalling it leaves nothing behind', async () => {
-  const prefix = join(folder, 'prefix')
-  const home = join(folder, 'home')
-  for (const path of [prefix, home]) mkdirSync(path)
-  const env = {
-    PATH: `${join(prefix, 'bin')}:${process.env.PATH}`,
-    HOME: home,
-    npm_config_prefix: prefix,
-    npm_config_registry: registry.url,
-  }
-  const options = { cwd: home, env }
-  await run('npm', ['install', '--global', '--no-audit', '--no-fund', tarball], options)
-  expect((await run('solhost', ['--version'], options)).stdout).toContain(join(prefix, 'lib/node_modules/solhost'))
-  await run('npm', ['uninstall', '--global', 'solhost'], options)
-  expect(readdirSync(join(prefix, 'lib/node_modules'))).toEqual([])
-  expect(readdirSync(join(prefix, 'bin'))).toEqual([])
-})
+// Below, `npx` installs the same package with npm 10. Another installation takes 20 s of CPU time.
+testAtFullScale(
+  'package: it can be installed globally from its file, and uninstalling it leaves nothing behind',
+  async () => {
+    const prefix = join(folder, 'prefix')
+    const home = join(folder, 'home')
+    for (const path of [prefix, home]) mkdirSync(path)
+    const env = {
+      PATH: `${join(prefix, 'bin')}:${process.env.PATH}`,
+      HOME: home,
+      npm_config_prefix: prefix,
+      npm_config_registry: registry.url,
+    }
+    const options = { cwd: home, env }
+    await run('npm', ['install', '--global', '--no-audit', '--no-fund', tarball], options)
+    expect((await run('solhost', ['--version'], options)).stdout).toContain(join(prefix, 'lib/node_modules/solhost'))
+    await run('npm', ['uninstall', '--global', 'solhost'], options)
+    expect(readdirSync(join(prefix, 'lib/node_modules'))).toEqual([])
+    expect(readdirSync(join(prefix, 'bin'))).toEqual([])
+  },
+)
 
 const missing = missingForCleanMachine()
 /** Skip these tests if a required program is missing, but never in CI. */
