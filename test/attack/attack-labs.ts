@@ -60,8 +60,8 @@ let asking: Promise<void>
 let stopAsking: () => void
 const notes: string[] = []
 
-/** Signs users in repeatedly while an attack runs. */
-function startNeighbour(): void {
+/** Signs users of another solution in repeatedly while an attack runs in the same lab. */
+function startNeighbour(attacked: ScriptLab): void {
   const counts = { asked: 0, answered: 0 }
   let stopped = false
   healthy = counts
@@ -71,7 +71,7 @@ function startNeighbour(): void {
   asking = (async () => {
     while (!stopped || counts.asked < 5) {
       const username = `user-${++counts.asked}`
-      const { effects } = await lab.run({ script: NEIGHBOUR, queryParams: { username } })
+      const { effects } = await attacked.run({ script: NEIGHBOUR, queryParams: { username } })
       if (effects.login?.username === username) counts.answered++
       // Each login creates a context. Without a pause, the neighbour would use a CPU core during the whole attack.
       await wait(counts.asked < 5 ? 5 : 50)
@@ -210,7 +210,7 @@ export async function check(attack: Attack, checkMore: (end: ScriptEnd, call: nu
   const { name, expected } = attack
   const hostSize = process.memoryUsage().rss
   const processes = new Set(servingProcesses())
-  startNeighbour()
+  startNeighbour(labOf(attack))
   let call = 0
   for (const run of attempt(attack)) {
     for (const end of await run()) {
