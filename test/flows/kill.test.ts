@@ -86,8 +86,8 @@ test('a killed spare process is replaced, and the next solution can use the new 
 })
 
 // `npm run long -- kill-uploads` repeats this 50 times.
-test('kill -9 of the host during an upload, three times: the database is not damaged, and the old or the new version is active', async () => {
-  expect(await killUploads(3)).toBeGreaterThan(0)
+test('kill -9 of the host during an upload, 5 times: the database is not damaged, and the old or the new version is active', async () => {
+  expect(await killUploads(5)).toBeGreaterThan(1)
 })
 
 // `npm run long -- kill-sign-ins` repeats this 50 times.
