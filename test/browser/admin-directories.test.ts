@@ -68,6 +68,8 @@ describe.skipIf(browserPath === undefined)('the admin pages for directories, in 
     expect(await page.textContent('main .card')).toContain('Add one if your users already have accounts')
     expect(await lookOf(page)).toEqual(SOUND_LOOK)
     await page.click('main a.button')
+    // Waits for the page's script, as users do: the browser shows the page only after the script has run.
+    await page.waitForURL(`${host.adminUrl}/admin/new-directory`)
     // Choosing another type changes only fields that still have the default value.
     await page.fill('#attribute-email', 'internalEmail')
     await page.selectOption('#id-attribute', 'entryUUID')

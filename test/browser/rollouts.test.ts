@@ -58,6 +58,8 @@ describe.skipIf(browserPath === undefined)('rollouts in a browser', () => {
   test('a rollout is started, its page automatically shows that and why it halted, and it is rolled back', async () => {
     await page.goto(`${center.url}/o/acme/rollouts`)
     await page.click('main a:has-text("New rollout")')
+    // Waits for the page's script. The browser shows the page only after the script has run.
+    await page.waitForURL(`${center.url}/o/acme/rollouts/new`)
     await page.check('#target-south')
     await page.check('#target-north')
     await page.getByRole('button', { name: 'Move south up' }).click()

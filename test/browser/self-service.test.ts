@@ -130,6 +130,8 @@ describe.skipIf(browserPath === undefined)('self-service, in a browser', () => {
     await heading('Your email address is confirmed')
     await expectSound()
     await page.click('main a.button')
+    // The next page load would fail if this one interrupted it.
+    await page.waitForURL((url) => url.pathname.endsWith('/index.html'))
     await page.goto(at('account'))
     await page.waitForSelector('text=new-anna@example.org')
     expect(complaints).toEqual([])
