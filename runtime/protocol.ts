@@ -132,10 +132,12 @@ export type UploadFiles = {
 /** Messages from the host to a sandbox process. */
 export type ToSandbox =
   /**
-   * The first message; the process responds with `ready` or `unready`. `snapshot`: the snapshot that another process
-   * created from the same `trusted`, in base64. Without it, the process creates one and sends it with `ready`.
+   * The first message; the process responds with `ready` or `unready`. Two frames follow that are not messages: `Trusted`
+   * as JSON, and the snapshot that another process created from it, in base64. If the latter is empty, the process creates
+   * a snapshot and sends it with `ready`. These frames are separate because they are large, and because most processes
+   * need no more of `Trusted` than this message has.
    */
-  | { readonly kind: 'prepare'; readonly trusted: Trusted; readonly snapshot?: string }
+  | { readonly kind: 'prepare'; readonly limits: Trusted['limits']; readonly rehearsal: Rehearsal }
   /** `debug`, here and in `serve`: whether the isolates can be debugged. Not every version of Node.js supports this. */
   | { readonly kind: 'load'; readonly solution: SandboxSolution; readonly debug?: true }
   /** Sent instead of `load` if the process serves only clients. */

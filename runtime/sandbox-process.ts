@@ -11,10 +11,11 @@ import { startBehind } from './process-priority.ts'
 import { programFile } from './program-file.ts'
 import type { FromSandbox, ToSandbox, Trusted } from './protocol.ts'
 import { checkFromSandbox } from './protocol-check.ts'
+import { AS_SOCKET } from './sandbox/channel.ts'
 import { startChildWithChannel } from './start-child.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const { libc, hasGroups } = platformOf()
+const { libc, hasGroups, hasDuplexPipes } = platformOf()
 export const SANDBOX_MAIN = new URL('./sandbox/main.ts', import.meta.url)
 /** The only packages that the program resolves at run time, because they load a binary. */
 const BINARY = createRequire(import.meta.url).resolve('isolated-vm')
@@ -60,6 +61,10 @@ const COMMON_FLAGS = [
   '--no-experimental-sqlite',
   '--freeze-flags-after-init',
   '--no-warnings',
+  // A signal would open a debugger, for which Node.js starts a thread.
+  '--disable-sigusr1',
+  // Fewer threads, see docs/satellite.md.
+  '--v8-pool-size=1',
   '--no-incremental-marking',
   '--single-threaded-gc',
   '--optimize-for-size',
@@ -67,6 +72,9 @@ const COMMON_FLAGS = [
   '--initial-old-space-size=6',
   '--heap-growing-percent=50',
 ] as const
+
+/** One thread always waits for the host's next message, see `sandbox/channel.ts`. The other one is spare. */
+const THREADS = '2'
 
 /** The flags of a process that runs with the host's own Node.js. */
 export const SANDBOX_FLAGS = [...snapshotFlags(process.config.variables, libc !== null), ...COMMON_FLAGS]
@@ -130,8 +138,8 @@ export type SandboxProcessOptions = {
 }
 
 /**
- * Starts a sandbox process without a solution. Its environment contains only LIBC and TZ. It can read no files except
- * the code, and has no network (Node 26) and no child processes. Its error output is dropped, because it may quote a
+ * Starts a sandbox process without a solution. Its environment contains only LIBC, TZ and UV_THREADPOOL_SIZE. It can
+ * read no files except the code, and has no network (Node 26) and no child processes. Its error output is dropped, because it may quote a
  * script.
  */
 export function startSandboxProcess(options: SandboxProcessOptions): SandboxProcess {
@@ -140,11 +148,11 @@ export function startSandboxProcess(options: SandboxProcessOptions): SandboxProc
     () => {
       const program = programFile(SANDBOX_MAIN)
       const flags = options.debugNode === undefined ? SANDBOX_FLAGS : DEBUG_FLAGS
-      return [...flags, `--allow-fs-read=${dirname(program)}`, program]
+      return [...flags, `--allow-fs-read=${dirname(program)}`, program, ...(hasDuplexPipes ? [] : [AS_SOCKET])]
     },
     {
       cwd: ROOT,
-      env: { ...(libc === null ? {} : { LIBC: libc }), TZ: options.timeZone },
+      env: { ...(libc === null ? {} : { LIBC: libc }), TZ: options.timeZone, UV_THREADPOOL_SIZE: THREADS },
       // Use a separate process group, so that Ctrl-C on the terminal reaches only the host. The host lets running
       // logins finish.
       detached: hasGroups,
@@ -167,8 +175,8 @@ export function startSandboxProcess(options: SandboxProcessOptions): SandboxProc
 const prepareFrames = new WeakMap<Trusted, Buffer>()
 
 /**
- * Returns the first frame for a process. The frame is cached, because it is large (about 200 kB) and identical for all
- * processes. Once a process has created the snapshot, the frame contains the snapshot.
+ * Returns the first frames for a process. They are cached, because they are large (about 400 kB) and identical for all
+ * processes. Once a process has created the snapshot, they contain the snapshot (1 MB).
  */
 function prepareFrame(trusted: Trusted): Buffer {
   const created = prepareFrames.get(trusted) ?? encodePrepare(trusted)
@@ -176,9 +184,15 @@ function prepareFrame(trusted: Trusted): Buffer {
   return created
 }
 
-function encodePrepare(trusted: Trusted, snapshot?: string): Buffer {
-  const message: ToSandbox = { kind: 'prepare', trusted, ...(snapshot === undefined ? {} : { snapshot }) }
-  return encodeFrame(JSON.stringify(message))
+function encodePrepare(trusted: Trusted, snapshot = ''): Buffer {
+  const { limits, rehearsal } = trusted
+  const message: ToSandbox = { kind: 'prepare', limits, rehearsal }
+  return Buffer.concat([JSON.stringify(message), inAscii(JSON.stringify(trusted)), snapshot].map(encodeFrame))
+}
+
+/** Escapes all characters outside of ASCII in a JSON text. V8 stores and decodes ASCII in half the space and time. */
+function inAscii(json: string): string {
+  return json.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** Returns an object that behaves like a process that exited before it was ready. */

@@ -270,17 +270,26 @@ function decodedSnapshot(text: string) {
 /**
  * Runs the trusted part once and saves the result as a heap snapshot, from which every context starts. This is much
  * faster than building the trusted part each time, and no script can have changed the snapshot.
- * @param known the snapshot that another process created in the same way, in base64. Creating a snapshot takes longer
- * than the rest of this function.
+ * @param readTrusted parses the data; called at most once, because most processes that know the snapshot don't need it
+ * @param known the snapshot that another process created in the same way, in base64; may be empty. Creating a snapshot
+ * takes longer than the rest of this function.
  * @throws any error that a guest part throws
  */
-export function prepareIsolate(trusted: Trusted, known?: string): PreparedIsolate {
-  const { limits } = trusted
+export function prepareIsolate(limits: Trusted['limits'], readTrusted: () => Trusted, known: string): PreparedIsolate {
   const memoryLimit = inMegabytes(limits.ISOLATE_MEMORY as number)
-  const forLogins = { ...trusted, guests: trusted.guests.filter(({ clientsOnly }) => clientsOnly !== true) }
-  const snapshot = known === undefined ? snapshotOf(forLogins, false) : decodedSnapshot(known)
+  let read: Trusted | null = null
+  const trusted = () => {
+    read ??= readTrusted()
+    return read
+  }
+  const forLogins = () => ({ ...trusted(), guests: trusted().guests.filter(({ clientsOnly }) => clientsOnly !== true) })
+  const snapshot = known === '' ? snapshotOf(forLogins(), false) : decodedSnapshot(known)
   const isolate = new ivm.Isolate({ memoryLimit, snapshot })
-  const sharedTable = parsedOnDemand(trusted.tables)
+  let tables: FindTable | null = null
+  const sharedTable: FindTable = (name) => {
+    tables ??= parsedOnDemand(trusted().tables)
+    return tables(name)
+  }
   /** Created on demand: a process that serves logins has no clients. */
   let forClients: ReturnType<typeof snapshotOf> | null = null
   let ahead: FreshContext | null = null
@@ -294,7 +303,7 @@ export function prepareIsolate(trusted: Trusted, known?: string): PreparedIsolat
     isolate,
     limits,
     sharedTable,
-    newSnapshot: known === undefined ? Buffer.from(snapshot.copy()).toString('base64') : null,
+    newSnapshot: known === '' ? Buffer.from(snapshot.copy()).toString('base64') : null,
     freshContext() {
       const fresh = ahead ?? makeContext()
       ahead = null
@@ -304,17 +313,22 @@ export function prepareIsolate(trusted: Trusted, known?: string): PreparedIsolat
       ahead ??= makeContext()
     },
     hardened() {
-      const build = `function (Reflect) { return ${trustedSource(forLogins, false)} }`
-      const optional = JSON.stringify(forLogins.guests.map(({ onlyIfNamed }) => onlyIfNamed === true))
-      const source = `(function (ask) { return ${asFunction(trusted.realm)}(${build}, ${optional}, ask) })`
+      const { guests, realm } = forLogins()
+      const build = `function (Reflect) { return ${trustedSource(forLogins(), false)} }`
+      const optional = JSON.stringify(guests.map(({ onlyIfNamed }) => onlyIfNamed === true))
+      const source = `(function (ask) { return ${asFunction(realm)}(${build}, ${optional}, ask) })`
       return { isolate: new ivm.Isolate({ memoryLimit }), limits, sharedTable, source }
     },
     another() {
-      forClients ??= snapshotOf(trusted, true)
+      forClients ??= snapshotOf(trusted(), true)
       return new ivm.Isolate({ memoryLimit, snapshot: forClients })
     },
     debugged: (isClient) =>
-      new ivm.Isolate({ memoryLimit, snapshot: snapshotOf(isClient ? trusted : forLogins, isClient), inspector: true }),
+      new ivm.Isolate({
+        memoryLimit,
+        snapshot: snapshotOf(isClient ? trusted() : forLogins(), isClient),
+        inspector: true,
+      }),
   }
 }
 

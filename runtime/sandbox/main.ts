@@ -1,11 +1,11 @@
 // The entry point of a sandbox process. It reads frames from file descriptor 3 and writes its responses to it. It has
 // no network, no files except the code, and no children (see sandbox-process.ts), and exits when the host closes the
 // descriptor.
-import { Socket } from 'node:net'
 import type { Fault } from '../bundle/faults.ts'
 import { createFrameReader, encodeFrame } from '../frames.ts'
-import type { FromSandbox, SandboxSolution, ToSandbox, Trusted } from '../protocol.ts'
+import type { FromSandbox, Rehearsal, SandboxSolution, ToSandbox, Trusted } from '../protocol.ts'
 import type { CallEnd } from './call-end.ts'
+import { AS_SOCKET, openChannel } from './channel.ts'
 import type { Clients } from './clients.ts'
 import type { DebuggedLogins } from './debugged-logins.ts'
 import type { Debugging } from './debugging.ts'
@@ -15,14 +15,16 @@ import { loadSolution } from './load-solution.ts'
 /** The host's frames contain whole solutions; 256 MiB is more than the bundle limits allow. */
 const MAX_FRAME = 256 * 1024 ** 2
 
-const channel = new Socket({ fd: 3, readable: true, writable: true })
 const reader = createFrameReader(() => MAX_FRAME, receive)
-channel.on('data', (chunk: Buffer) => {
-  if (!reader.push(chunk)) process.exit(1)
-})
-// The host is gone. `process.exit` would wait for V8's and isolated-vm's threads, which in rare cases never finish.
-channel.on('close', () => process.kill(process.pid, 'SIGKILL'))
-channel.on('error', () => process.kill(process.pid, 'SIGKILL'))
+const channel = openChannel(
+  3,
+  (bytes) => {
+    if (!reader.push(bytes)) process.exit(1)
+  },
+  // The host is gone. `process.exit` would wait for V8's and isolated-vm's threads, which in rare cases never finish.
+  () => process.kill(process.pid, 'SIGKILL'),
+  process.argv.includes(AS_SOCKET),
+)
 
 /**
  * Delay in ms before `settled` is sent. If the next call starts earlier, `settled` is not sent, because the start
@@ -34,8 +36,12 @@ let settling: NodeJS.Timeout | undefined
 const WARM_UP_AFTER = 20
 let warming: NodeJS.Timeout | undefined
 
+type Preparation = { readonly message: Extract<ToSandbox, { kind: 'prepare' }>; readonly parts: string[] }
+
 /** Calls that have not started yet, in order. */
 const waiting = new Map<number, Extract<ToSandbox, { kind: 'call' }>>()
+/** Set from the `prepare` message until the two frames that follow it have arrived. */
+let preparation: Preparation | null = null
 let prepared: PreparedIsolate | null = null
 let solution: ReturnType<typeof loadSolution> | null = null
 /** The loaded solution's data, as received from the host. */
@@ -56,11 +62,15 @@ function sendText(text: string): void {
 }
 
 function receive(text: string): void {
+  if (preparation !== null) {
+    receivePart(preparation, text)
+    return
+  }
   const message = JSON.parse(text) as ToSandbox
   clearTimeout(warming)
   switch (message.kind) {
     case 'prepare':
-      prepare(message.trusted, message.snapshot)
+      preparation = { message, parts: [] }
       return
     case 'load':
       if (message.debug) debuggedLogins = loadDebugged(message.solution)
@@ -127,13 +137,13 @@ function take(message: Extract<ToSandbox, { kind: 'call' }>): void {
 function startNext(): void {
   const [next] = waiting
   if (next === undefined) {
-    flush()
+    channel.uncork()
     return
   }
   const [id, message] = next
   waiting.delete(id)
   send({ kind: 'started', id })
-  flush()
+  channel.uncork()
   start(message)
 }
 
@@ -144,19 +154,28 @@ function start({ id, call }: Extract<ToSandbox, { kind: 'call' }>): void {
   else solution.call(id, call)
 }
 
+function receivePart({ message, parts }: Preparation, text: string): void {
+  parts.push(text)
+  const [trusted = '', snapshot] = parts
+  if (snapshot === undefined) return
+  preparation = null
+  prepare(message, () => JSON.parse(trusted) as Trusted, snapshot)
+}
+
 /**
  * With a snapshot from another process, the process is ready immediately and rehearses only while it waits for work. The
  * other process has shown that the plugins work, and a process that checks an upload or serves clients would gain
  * nothing from the rehearsal.
+ * @param snapshot may be empty
  */
-function prepare(trusted: Trusted, snapshot?: string): void {
+function prepare({ limits, rehearsal }: Preparation['message'], trusted: () => Trusted, snapshot: string): void {
   reportFailure(() => {
-    const isolate = prepareIsolate(trusted, snapshot)
+    const isolate = prepareIsolate(limits, trusted, snapshot)
     prepared = isolate
     const { newSnapshot } = isolate
-    if (newSnapshot !== null) warmUp(isolate, trusted)
+    if (newSnapshot !== null) warmUp(isolate, rehearsal)
     send({ kind: 'ready', ...(newSnapshot === null ? {} : { snapshot: newSnapshot }) })
-    if (newSnapshot === null) warming = setTimeout(reportFailure, WARM_UP_AFTER, () => warmUp(isolate, trusted))
+    if (newSnapshot === null) warming = setTimeout(reportFailure, WARM_UP_AFTER, () => warmUp(isolate, rehearsal))
   })
 }
 
@@ -169,8 +188,8 @@ function reportFailure(act: () => void): void {
   }
 }
 
-function warmUp(isolate: PreparedIsolate, trusted: Trusted): void {
-  rehearse(isolate, trusted.rehearsal)
+function warmUp(isolate: PreparedIsolate, rehearsal: Rehearsal): void {
+  rehearse(isolate, rehearsal)
   isolate.makeAhead()
 }
 
@@ -178,7 +197,7 @@ function warmUp(isolate: PreparedIsolate, trusted: Trusted): void {
  * Runs the rehearsal call and ignores its result. Throws errors that occur while its solution loads, because a plugin
  * that fails here fails for every solution.
  */
-function rehearse(isolate: PreparedIsolate, { solution: ours, call }: Trusted['rehearsal']): void {
+function rehearse(isolate: PreparedIsolate, { solution: ours, call }: Rehearsal): void {
   const rehearsal = loadSolution(isolate, ours, {
     log: () => {},
     request: () => {},
@@ -275,10 +294,6 @@ async function loadDebugged(served: SandboxSolution): Promise<DebuggedLogins> {
   })
   prepared.isolate.dispose()
   return created
-}
-
-function flush(): void {
-  while (channel.writableCorked > 0) channel.uncork()
 }
 
 /** Reports a call's end. The start of the next call is sent in the same write, since each write wakes the host. */

@@ -46,7 +46,8 @@ import { createLimits } from './runtime/limits.ts'
 import { prepareIsolate } from './runtime/sandbox/isolate.ts'
 const limits = createLimits()
 const plugins = builtInPlugins('none', limits)
-process.stdout.write(prepareIsolate(readTrusted(plugins, createSandboxSolutionMaker(plugins), limits)).newSnapshot)`
+const trusted = readTrusted(plugins, createSandboxSolutionMaker(plugins), limits)
+process.stdout.write(prepareIsolate(limits, () => trusted, '').newSnapshot)`
   const snapshot = printedBy(['--no-node-snapshot', '--no-warnings'], code)
   expect([snapshot.readUInt32LE(0), snapshot.readUInt32LE(4)]).toEqual([1, 0])
 })
