@@ -50,6 +50,9 @@ export function openChannel(
   }
 
   readNext()
+  // Otherwise, Node.js would wait for the reading thread, and so for the host. Not SIGKILL, which the host would attribute
+  // to the system.
+  process.once('exit', () => process.kill(process.pid, 'SIGTERM'))
   return {
     write(bytes) {
       if (collected === null) writeNow(bytes)

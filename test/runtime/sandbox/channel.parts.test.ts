@@ -14,7 +14,7 @@ function start(onBytes: string, asSocket: boolean) {
   const code = `import { openChannel } from ${CHANNEL}
 const channel = openChannel(3, ${onBytes}, () => process.exit(7), ${asSocket})`
   const started = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', code], {
-    stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
   })
   child = started
   const stream = started.stdio[3] as Duplex
@@ -51,11 +51,21 @@ describe.each([
     await waitUntil(() => expect(got()).toBe('1234'))
   })
 
+  test.each([
+    ['exits', 'process.exit(3)', 3],
+    ['has an uncaught error', "throw new Error('of a test')", 1],
+    ['has an unhandled rejection', "Promise.reject(new Error('of a test'))", 1],
+  ])('a process that %s does not wait for the host', async (_what, act, code) => {
+    const { stream, exited } = start(`() => setTimeout(() => { ${act} }, 20)`, asSocket)
+    stream.write('x')
+    expect(await exited).toEqual(asSocket ? [code, null] : [null, 'SIGTERM'])
+  })
+
   test('the process learns that the host has closed the channel', async () => {
     const { stream, got, exited } = start('(bytes) => channel.write(bytes)', asSocket)
     stream.write('x')
     await waitUntil(() => expect(got()).toBe('x'))
     stream.destroy()
-    expect(await exited).toEqual([7, null])
+    expect(await exited).toEqual(asSocket ? [7, null] : [null, 'SIGTERM'])
   })
 })
