@@ -11,11 +11,10 @@ import { startBehind } from './process-priority.ts'
 import { programFile } from './program-file.ts'
 import type { FromSandbox, ToSandbox, Trusted } from './protocol.ts'
 import { checkFromSandbox } from './protocol-check.ts'
-import { AS_SOCKET } from './sandbox/channel.ts'
 import { startChildWithChannel } from './start-child.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const { libc, hasGroups, hasDuplexPipes } = platformOf()
+const { libc, hasGroups } = platformOf()
 export const SANDBOX_MAIN = new URL('./sandbox/main.ts', import.meta.url)
 /** The only packages that the program resolves at run time, because they load a binary. */
 const BINARY = createRequire(import.meta.url).resolve('isolated-vm')
@@ -63,8 +62,6 @@ const COMMON_FLAGS = [
   '--no-warnings',
   // A signal would open a debugger, for which Node.js starts a thread.
   '--disable-sigusr1',
-  // Fewer threads, see docs/satellite.md.
-  '--v8-pool-size=1',
   '--no-incremental-marking',
   '--single-threaded-gc',
   '--optimize-for-size',
@@ -72,9 +69,6 @@ const COMMON_FLAGS = [
   '--initial-old-space-size=6',
   '--heap-growing-percent=50',
 ] as const
-
-/** One thread always waits for the host's next message, see `sandbox/channel.ts`. The other one is spare. */
-const THREADS = '2'
 
 /** The flags of a process that runs with the host's own Node.js. */
 export const SANDBOX_FLAGS = [...snapshotFlags(process.config.variables, libc !== null), ...COMMON_FLAGS]
@@ -138,8 +132,8 @@ export type SandboxProcessOptions = {
 }
 
 /**
- * Starts a sandbox process without a solution. Its environment contains only LIBC, TZ and UV_THREADPOOL_SIZE. It can
- * read no files except the code, and has no network (Node 26) and no child processes. Its error output is dropped, because it may quote a
+ * Starts a sandbox process without a solution. Its environment contains only LIBC and TZ. It can read no files except
+ * the code, and has no network (Node 26) and no child processes. Its error output is dropped, because it may quote a
  * script.
  */
 export function startSandboxProcess(options: SandboxProcessOptions): SandboxProcess {
@@ -148,11 +142,11 @@ export function startSandboxProcess(options: SandboxProcessOptions): SandboxProc
     () => {
       const program = programFile(SANDBOX_MAIN)
       const flags = options.debugNode === undefined ? SANDBOX_FLAGS : DEBUG_FLAGS
-      return [...flags, `--allow-fs-read=${dirname(program)}`, program, ...(hasDuplexPipes ? [] : [AS_SOCKET])]
+      return [...flags, `--allow-fs-read=${dirname(program)}`, program]
     },
     {
       cwd: ROOT,
-      env: { ...(libc === null ? {} : { LIBC: libc }), TZ: options.timeZone, UV_THREADPOOL_SIZE: THREADS },
+      env: { ...(libc === null ? {} : { LIBC: libc }), TZ: options.timeZone },
       // Use a separate process group, so that Ctrl-C on the terminal reaches only the host. The host lets running
       // logins finish.
       detached: hasGroups,

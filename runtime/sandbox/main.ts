@@ -1,11 +1,11 @@
 // The entry point of a sandbox process. It reads frames from file descriptor 3 and writes its responses to it. It has
 // no network, no files except the code, and no children (see sandbox-process.ts), and exits when the host closes the
 // descriptor.
+import { Socket } from 'node:net'
 import type { Fault } from '../bundle/faults.ts'
 import { createFrameReader, encodeFrame } from '../frames.ts'
 import type { FromSandbox, Rehearsal, SandboxSolution, ToSandbox, Trusted } from '../protocol.ts'
 import type { CallEnd } from './call-end.ts'
-import { AS_SOCKET, openChannel } from './channel.ts'
 import type { Clients } from './clients.ts'
 import type { DebuggedLogins } from './debugged-logins.ts'
 import type { Debugging } from './debugging.ts'
@@ -15,16 +15,14 @@ import { loadSolution } from './load-solution.ts'
 /** The host's frames contain whole solutions; 256 MiB is more than the bundle limits allow. */
 const MAX_FRAME = 256 * 1024 ** 2
 
+const channel = new Socket({ fd: 3, readable: true, writable: true })
 const reader = createFrameReader(() => MAX_FRAME, receive)
-const channel = openChannel(
-  3,
-  (bytes) => {
-    if (!reader.push(bytes)) process.exit(1)
-  },
-  // The host is gone. `process.exit` would wait for V8's and isolated-vm's threads, which in rare cases never finish.
-  () => process.kill(process.pid, 'SIGKILL'),
-  process.argv.includes(AS_SOCKET),
-)
+channel.on('data', (chunk: Buffer) => {
+  if (!reader.push(chunk)) process.exit(1)
+})
+// The host is gone. `process.exit` would wait for V8's and isolated-vm's threads, which in rare cases never finish.
+channel.on('close', () => process.kill(process.pid, 'SIGKILL'))
+channel.on('error', () => process.kill(process.pid, 'SIGKILL'))
 
 /**
  * Delay in ms before `settled` is sent. If the next call starts earlier, `settled` is not sent, because the start
@@ -137,13 +135,13 @@ function take(message: Extract<ToSandbox, { kind: 'call' }>): void {
 function startNext(): void {
   const [next] = waiting
   if (next === undefined) {
-    channel.uncork()
+    flush()
     return
   }
   const [id, message] = next
   waiting.delete(id)
   send({ kind: 'started', id })
-  channel.uncork()
+  flush()
   start(message)
 }
 
@@ -294,6 +292,10 @@ async function loadDebugged(served: SandboxSolution): Promise<DebuggedLogins> {
   })
   prepared.isolate.dispose()
   return created
+}
+
+function flush(): void {
+  while (channel.writableCorked > 0) channel.uncork()
 }
 
 /** Reports a call's end. The start of the next call is sent in the same write, since each write wakes the host. */
