@@ -12,9 +12,10 @@ import { programFile } from './program-file.ts'
 import type { FromSandbox, ToSandbox, Trusted } from './protocol.ts'
 import { checkFromSandbox } from './protocol-check.ts'
 import { startChildWithChannel } from './start-child.ts'
+import { unicodeEscape } from './template/escape.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const { libc, hasGroups } = platformOf()
+const { name, libc, hasGroups } = platformOf()
 export const SANDBOX_MAIN = new URL('./sandbox/main.ts', import.meta.url)
 /** The only packages that the program resolves at run time, because they load a binary. */
 const BINARY = createRequire(import.meta.url).resolve('isolated-vm')
@@ -71,7 +72,7 @@ const COMMON_FLAGS = [
 ] as const
 
 /** The flags of a process that runs with the host's own Node.js. */
-export const SANDBOX_FLAGS = [...snapshotFlags(process.config.variables, libc !== null), ...COMMON_FLAGS]
+export const SANDBOX_FLAGS = [...snapshotFlags(process.config.variables, name === 'Linux'), ...COMMON_FLAGS]
 const DEBUG_FLAGS = [...UNSHARED, ...COMMON_FLAGS]
 
 /**
@@ -186,7 +187,7 @@ function encodePrepare(trusted: Trusted, snapshot = ''): Buffer {
 
 /** Escapes all characters outside of ASCII in a JSON text. V8 stores and decodes ASCII in half the space and time. */
 function inAscii(json: string): string {
-  return json.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return json.replace(/[\u0080-\uffff]/g, unicodeEscape)
 }
 
 /** Returns an object that behaves like a process that exited before it was ready. */

@@ -1,5 +1,6 @@
 import { compileTemplate } from '../../runtime/template/compile-template.ts'
 import type { CompiledTemplate } from '../../runtime/template/compiled-template.ts'
+import { unicodeEscape } from '../../runtime/template/escape.ts'
 import { fillTemplate } from '../../runtime/template/fill-template.ts'
 import { defaultLoginTemplate } from '../web/pages.ts'
 import { platformText } from '../web/texts.ts'
@@ -102,10 +103,7 @@ export function renderLoginPage(
  * this.
  */
 function sayRefused(text: string | null): string {
-  const said = JSON.stringify(text ?? '').replace(
-    /[<\u2028\u2029]/g,
-    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  const said = JSON.stringify(text ?? '').replace(/[<\u2028\u2029]/g, unicodeEscape)
   return `
 addEventListener('DOMContentLoaded', () => {
   document.title = [${said}, document.title].filter(Boolean).join(' – ')

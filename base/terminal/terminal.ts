@@ -1,4 +1,5 @@
 import { styleText } from 'node:util'
+import { unicodeEscape } from '../../runtime/template/escape.ts'
 
 type Style = Parameters<typeof styleText>[0]
 
@@ -59,6 +60,5 @@ export function printableJson(text: string): string {
  * interpret them.
  */
 export function jsonText(value: object, isInOneLine = false): string {
-  const escaped = (one: string) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`
-  return `${JSON.stringify(value, null, isInOneLine ? 0 : 2).replace(CONTROLS, escaped)}\n`
+  return `${JSON.stringify(value, null, isInOneLine ? 0 : 2).replace(CONTROLS, unicodeEscape)}\n`
 }

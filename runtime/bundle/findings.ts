@@ -1,3 +1,4 @@
+import { unicodeEscape } from '../template/escape.ts'
 import type { Fault, FaultCode, Warning, WarningCode } from './faults.ts'
 
 /**
@@ -78,8 +79,6 @@ class BoundedList<Item> {
 
 /** Makes an untrusted name safe for responses and logs: printable ASCII, at most 120 characters. */
 export function showName(name: string): string {
-  const printable = name
-    .slice(0, 121)
-    .replace(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  const printable = name.slice(0, 121).replace(/[^\x20-\x7e]/g, unicodeEscape)
   return printable.length > 120 ? `${printable.slice(0, 119)}…` : printable
 }

@@ -251,9 +251,9 @@ function snapshotOf(trusted: Trusted, isClient: boolean) {
  * Marks a snapshot so that V8 doesn't rehash it for each new context. All processes that use it have the hash seed with
  * which it was created (sandbox-process.ts), so rehashing would only take time: a quarter of a context's creation.
  *
- * A snapshot starts with two little-endian 32-bit numbers: the number of contexts, and 1 if V8 may rehash the
- * snapshot. No checksum includes them (V8's `src/snapshot/snapshot.cc`). If a future version of V8 starts
- * its snapshots in another way, the snapshot stays as it is.
+ * A snapshot starts with two little-endian 32-bit numbers: the number of contexts, and 1 if V8 may rehash the snapshot.
+ * No checksum includes them (V8's `src/snapshot/snapshot.cc`). If a future version of V8 starts its snapshots in another
+ * way, the snapshot stays as it is.
  */
 function keepHashes(snapshot: ArrayBuffer): void {
   const start = new DataView(snapshot, 0, 8)
@@ -313,10 +313,10 @@ export function prepareIsolate(limits: Trusted['limits'], readTrusted: () => Tru
       ahead ??= makeContext()
     },
     hardened() {
-      const { guests, realm } = forLogins()
-      const build = `function (Reflect) { return ${trustedSource(forLogins(), false)} }`
-      const optional = JSON.stringify(guests.map(({ onlyIfNamed }) => onlyIfNamed === true))
-      const source = `(function (ask) { return ${asFunction(realm)}(${build}, ${optional}, ask) })`
+      const ours = forLogins()
+      const build = `function (Reflect) { return ${trustedSource(ours, false)} }`
+      const optional = JSON.stringify(ours.guests.map(({ onlyIfNamed }) => onlyIfNamed === true))
+      const source = `(function (ask) { return ${asFunction(ours.realm)}(${build}, ${optional}, ask) })`
       return { isolate: new ivm.Isolate({ memoryLimit }), limits, sharedTable, source }
     },
     another() {

@@ -36,5 +36,10 @@ export function escapeLiteralAttribute(text: string): string {
  * Escapes a value for a string literal: every character except ASCII letters and digits as `\uXXXX`, in UTF-16 units.
  */
 export function escapeScript(value: string): string {
-  return value.replace(/[^A-Za-z0-9]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return value.replace(/[^A-Za-z0-9]/g, unicodeEscape)
+}
+
+/** Returns a UTF-16 unit as `\uXXXX`, for a string literal or a JSON text. */
+export function unicodeEscape(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

@@ -130,7 +130,7 @@ describe.skipIf(browserPath === undefined)('self-service, in a browser', () => {
     await heading('Your email address is confirmed')
     await expectSound()
     await page.click('main a.button')
-    // The next page load would fail if this one interrupted it.
+    // Otherwise, this page load could interrupt the next one.
     await page.waitForURL((url) => url.pathname.endsWith('/index.html'))
     await page.goto(at('account'))
     await page.waitForSelector('text=new-anna@example.org')

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import type { RunOptions } from 'axe-core'
 import { type Browser, type CDPSession, chromium, type Frame, type LaunchOptions, type Page } from 'playwright-core'
 import { expect } from 'vitest'
+import { unicodeEscape } from '../../runtime/template/escape.ts'
 import { PATIENCE } from './patience.ts'
 import { waitUntil } from './wait-until.ts'
 
@@ -141,7 +142,7 @@ const TRANSITIONS_OVER = `Promise.allSettled(
  */
 export const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8').replace(
   /[^\0-\x7f]/g,
-  (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  unicodeEscape,
 )
 
 /**

@@ -89,6 +89,15 @@ test('a sandbox process has only LIBC and TZ in its environment', async () => {
   expect(environment.sort()).toEqual(['LIBC=glibc', 'TZ=Europe/Brussels'])
 })
 
+test('SIGUSR1 ends a sandbox process and does not open a debugger', async () => {
+  started = startSandboxProcess({ timeZone: 'Etc/UTC', trusted })
+  await started.ready
+  const ended = Promise.withResolvers<boolean>()
+  started.onEnd = ended.resolve
+  process.kill(started.pid, 'SIGUSR1')
+  expect(await ended.promise).toBe(false)
+})
+
 test('if a sandbox process receives unreadable data, it exits, and the host notices', async () => {
   started = startSandboxProcess({ timeZone: 'Etc/UTC', trusted })
   await started.ready

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { snapshotFlags } from '../../../runtime/sandbox-process.ts'
 
 const ISOLATED_VM = fileURLToPath(import.meta.resolve('isolated-vm'))
+/** The size of the header of V8's snapshots, and where in it the end of the read-only heap is, in bytes. */
 const [HEADER, READ_ONLY_END] = [104, 80]
 
 /** Runs the code in a new process. @returns what it prints, decoded from base64 */
