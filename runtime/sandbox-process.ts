@@ -61,8 +61,6 @@ const COMMON_FLAGS = [
   '--no-experimental-sqlite',
   '--freeze-flags-after-init',
   '--no-warnings',
-  // A signal would open a debugger, for which Node.js starts a thread.
-  '--disable-sigusr1',
   '--no-incremental-marking',
   '--single-threaded-gc',
   '--optimize-for-size',

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
 import { builtInPlugins } from '../../../base/bundles/plugins.ts'
@@ -89,13 +89,18 @@ test('a sandbox process has only LIBC and TZ in its environment', async () => {
   expect(environment.sort()).toEqual(['LIBC=glibc', 'TZ=Europe/Brussels'])
 })
 
-test('SIGUSR1 ends a sandbox process and does not open a debugger', async () => {
+test('a sandbox process ignores SIGUSR1, and has no thread that would open a debugger', async () => {
   started = startSandboxProcess({ timeZone: 'Etc/UTC', trusted })
-  await started.ready
-  const ended = Promise.withResolvers<boolean>()
-  started.onEnd = ended.resolve
-  process.kill(started.pid, 'SIGUSR1')
-  expect(await ended.promise).toBe(false)
+  const { pid, ready } = started
+  await ready
+  const threads = readdirSync(`/proc/${pid}/task`).map((id) => readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8'))
+  expect(threads.join('')).toContain('node-MainThread')
+  expect(threads.join('')).not.toContain('SignalInspector')
+  const answered = Promise.withResolvers<string>()
+  started.onMessage = ({ kind }) => answered.resolve(kind)
+  process.kill(pid, 'SIGUSR1')
+  started.send({ kind: 'ping' })
+  expect(await answered.promise).toBe('pong')
 })
 
 test('if a sandbox process receives unreadable data, it exits, and the host notices', async () => {
