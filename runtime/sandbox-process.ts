@@ -11,15 +11,29 @@ import { startBehind } from './process-priority.ts'
 import { programFile } from './program-file.ts'
 import type { FromSandbox, ToSandbox, Trusted } from './protocol.ts'
 import { checkFromSandbox } from './protocol-check.ts'
+import { AS_SOCKET } from './sandbox/channel.ts'
 import { startChildWithChannel } from './start-child.ts'
 import { unicodeEscape } from './template/escape.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const { name, libc, hasGroups } = platformOf()
+const { name, libc, hasGroups, hasDuplexPipes } = platformOf()
 export const SANDBOX_MAIN = new URL('./sandbox/main.ts', import.meta.url)
-/** The only packages that the program resolves at run time, because they load a binary. */
-const BINARY = createRequire(import.meta.url).resolve('isolated-vm')
-const BINARY_FINDER = createRequire(BINARY).resolve('node-gyp-build')
+const ISOLATED_VM = createRequire(import.meta.url).resolve('isolated-vm')
+/** The package with which isolated-vm finds its binary. */
+const FINDER = createRequire(ISOLATED_VM).resolve('node-gyp-build')
+/** isolated-vm's binary for the host's own Node.js. Null if it must be found by the sandbox process. */
+export const BINARY = findBinary()
+
+function findBinary(): string | null {
+  // The package recognises musl only on Alpine.
+  if (libc === 'musl') return null
+  try {
+    const { path } = createRequire(ISOLATED_VM)(FINDER) as { readonly path: (folder: string) => string }
+    return path(dirname(ISOLATED_VM))
+  } catch {
+    return null
+  }
+}
 
 /**
  * Flags that select V8's snapshots.
@@ -53,14 +67,14 @@ const UNSHARED = ['--no-node-snapshot', '--no-rehash-snapshot'] as const
 const COMMON_FLAGS = [
   '--permission',
   '--allow-addons',
-  `--allow-fs-read=${dirname(BINARY)}`,
-  `--allow-fs-read=${dirname(BINARY_FINDER)}`,
   `--allow-fs-read=${ROOT}package.json`,
   // SQLite opens any file regardless of the permissions. V8 flags that are set later could make V8 write traces to a
   // file.
   '--no-experimental-sqlite',
   '--freeze-flags-after-init',
   '--no-warnings',
+  // Fewer threads, see docs/satellite.md.
+  '--v8-pool-size=1',
   '--no-incremental-marking',
   '--single-threaded-gc',
   '--optimize-for-size',
@@ -69,9 +83,14 @@ const COMMON_FLAGS = [
   '--heap-growing-percent=50',
 ] as const
 
+/** One thread waits for the host's next message, see `sandbox/channel.ts`. The other one is spare. */
+const THREADS = '2'
+
 /** The flags of a process that runs with the host's own Node.js. */
 export const SANDBOX_FLAGS = [...snapshotFlags(process.config.variables, name === 'Linux'), ...COMMON_FLAGS]
 const DEBUG_FLAGS = [...UNSHARED, ...COMMON_FLAGS]
+/** Let a process find isolated-vm's binary. */
+const FINDING_FLAGS = [`--allow-fs-read=${dirname(ISOLATED_VM)}`, `--allow-fs-read=${dirname(FINDER)}`]
 
 /**
  * A process that is not ready after this time, in ms, is killed. On an idle machine, a process is ready after 60 ms.
@@ -131,21 +150,33 @@ export type SandboxProcessOptions = {
 }
 
 /**
- * Starts a sandbox process without a solution. Its environment contains only LIBC and TZ. It can read no files except
- * the code, and has no network (Node 26) and no child processes. Its error output is dropped, because it may quote a
- * script.
+ * Starts a sandbox process without a solution. Its environment contains only TZ and UV_THREADPOOL_SIZE, and LIBC if it
+ * has to find isolated-vm's binary. It can read no files except the code, and has no network (Node 26) and no child
+ * processes. Its error output is dropped, because it may quote a script.
  */
 export function startSandboxProcess(options: SandboxProcessOptions): SandboxProcess {
+  // A Node.js for debugging needs another binary.
+  const binary = options.debugNode === undefined ? BINARY : null
   const started = startChildWithChannel(
     options.debugNode ?? process.execPath,
     () => {
       const program = programFile(SANDBOX_MAIN)
-      const flags = options.debugNode === undefined ? SANDBOX_FLAGS : DEBUG_FLAGS
-      return [...flags, `--allow-fs-read=${dirname(program)}`, program]
+      return [
+        ...(options.debugNode === undefined ? SANDBOX_FLAGS : DEBUG_FLAGS),
+        ...(binary === null ? FINDING_FLAGS : []),
+        `--allow-fs-read=${dirname(program)}`,
+        program,
+        ...(binary === null ? [] : [binary]),
+        ...(hasDuplexPipes ? [] : [AS_SOCKET]),
+      ]
     },
     {
       cwd: ROOT,
-      env: { ...(libc === null ? {} : { LIBC: libc }), TZ: options.timeZone },
+      env: {
+        TZ: options.timeZone,
+        UV_THREADPOOL_SIZE: THREADS,
+        ...(binary === null && libc !== null ? { LIBC: libc } : {}),
+      },
       // Use a separate process group, so that Ctrl-C on the terminal reaches only the host. The host lets running
       // logins finish.
       detached: hasGroups,
@@ -156,7 +187,7 @@ export function startSandboxProcess(options: SandboxProcessOptions): SandboxProc
   const isDebugged = options.debugNode !== undefined
   const created = wrap(started.child, started.channel, isDebugged, (snapshot) => {
     // A debugged process runs another version of Node.js, whose snapshot the other processes can't read.
-    if (!isDebugged) prepareFrames.set(options.trusted, encodePrepare(options.trusted, snapshot))
+    if (!isDebugged) prepareFrames.set(options.trusted, encodePrepare(options.trusted, Buffer.from(snapshot, 'base64')))
   })
   startBehind(created.pid)
   started.channel.write(isDebugged ? encodePrepare(options.trusted) : prepareFrame(options.trusted))
@@ -177,7 +208,7 @@ function prepareFrame(trusted: Trusted): Buffer {
   return created
 }
 
-function encodePrepare(trusted: Trusted, snapshot = ''): Buffer {
+function encodePrepare(trusted: Trusted, snapshot = Buffer.of()): Buffer {
   const { limits, rehearsal } = trusted
   const message: ToSandbox = { kind: 'prepare', limits, rehearsal }
   return Buffer.concat([JSON.stringify(message), inAscii(JSON.stringify(trusted)), snapshot].map(encodeFrame))
@@ -268,9 +299,9 @@ function wrap(
 
   const reader = createFrameReader(
     () => maxFrame,
-    (text) => {
+    (content) => {
       if (over) return
-      const message = checkFromSandbox(text)
+      const message = checkFromSandbox(content.toString())
       if (message === null) kill()
       else if (message.kind === 'ready') becomeReady(message.snapshot)
       else if (message.kind === 'unready') fail(message.message)

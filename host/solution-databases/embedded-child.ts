@@ -84,9 +84,9 @@ export function startEmbeddedChild(
   const notReady = setTimeout(kill, READY_TIME)
   const reader = createFrameReader(
     () => limits.QUERY_SIZE + FRAME_REST,
-    (text) => {
+    (content) => {
       clearTimeout(notReady)
-      events.received(readAnswer(text, FromProcess))
+      events.received(readAnswer(content.toString(), FromProcess))
     },
   )
   channel.on('data', (chunk: Buffer) => {

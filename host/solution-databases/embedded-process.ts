@@ -27,8 +27,8 @@ channel.on('error', () => process.exit(0))
 const authorizer = createAuthorizer()
 let query: ((sql: string, parameters: readonly SQLInputValue[]) => FromEmbedded) | null = null
 
-function receive(text: string): void {
-  const message = JSON.parse(text) as ToEmbedded
+function receive(content: Buffer): void {
+  const message = JSON.parse(content.toString()) as ToEmbedded
   const answer = message.kind === 'open' ? open(message.file, message.bounds) : answerQuery(message)
   channel.write(encodeFrame(JSON.stringify(answer)))
 }

@@ -3,6 +3,7 @@ import { type LoadFault, loadFailure } from './call-end.ts'
 import type { Client } from './client.ts'
 import { type ClientScripts, createClientLoader } from './client-loader.ts'
 import { createClientSteps } from './client-steps.ts'
+import { now as monotonic } from './clock.ts'
 import { type Loading, TRUSTED } from './isolate.ts'
 import { createIsolateCalls, type IsolateCallsEvents, QUEUE_TIME } from './isolate-calls.ts'
 import { createLane } from './lane.ts'
@@ -42,7 +43,7 @@ export type ClientIsolateOptions = ClientScripts & {
 
 export function createClientIsolate(options: ClientIsolateOptions): ClientIsolate {
   const { isolate, limits, files, events, debugClock } = options
-  const now = debugClock ?? (() => performance.now())
+  const now = debugClock ?? monotonic
   const isDebugged = debugClock !== undefined
   const clients = new Set<Client>()
   const lane = createLane()

@@ -1,5 +1,6 @@
 import type { SandboxCall, SandboxScript, SandboxSolution, Unit } from '../protocol.ts'
 import { describeFault, type LoadFault, reportedFault } from './call-end.ts'
+import { now } from './clock.ts'
 import { createFromGuest, createLookUp, randomDigits } from './guest-questions.ts'
 import {
   type Callback,
@@ -120,15 +121,15 @@ export function createHardenedContexts(
         }
       },
     }
-    const end = performance.now() + (limits.LOAD_TIME as number)
-    const left = () => Math.max(1, Math.ceil(end - performance.now()))
+    const end = now() + (limits.LOAD_TIME as number)
+    const left = () => Math.max(1, Math.ceil(end - now()))
     const indexes = solution.units[unit] ?? []
     const how = indexes.length === 1 && alone.has(indexes[0] as number) ? 'runAlone' : 'run'
     if (how === 'run') drive.applySync(undefined, ['open', id, ''], { timeout: left() })
     for (const index of indexes) {
       const { file = '' } = solution.scripts[index] ?? {}
       loading?.(file)
-      const failed = runScript(drive, [how, id, `${index}`], file, left(), () => performance.now() >= end)
+      const failed = runScript(drive, [how, id, `${index}`], file, left(), () => now() >= end)
       if (failed === null) continue
       loaded.giveBack()
       throw failed

@@ -1,3 +1,4 @@
+import { now } from './clock.ts'
 import type { InspectorSession, Isolate } from './isolate.ts'
 import { createKnocker, type Knocker } from './knocker.ts'
 
@@ -5,7 +6,7 @@ import { createKnocker, type Knocker } from './knocker.ts'
 export interface Inspector {
   /** Returns the isolate, or a new isolate if the last one has ended. */
   readonly isolate: () => Isolate
-  /** A clock in ms, like `performance.now()`. It stops while a debugger pauses the isolate. */
+  /** A clock in ms, like `now` in clock.ts. It stops while a debugger pauses the isolate. */
   readonly now: () => number
   attach(session: number): void
   /** Receives messages from debuggers. Messages for sessions that have ended are dropped. */
@@ -46,13 +47,13 @@ export function createInspector(makeIsolate: () => Isolate, events: InspectorEve
 
   function hold(session: number): void {
     holding.add(session)
-    heldSince ??= performance.now()
+    heldSince ??= now()
   }
 
   function letGo(session: number): void {
     holding.delete(session)
     if (heldSince === null || holding.size > 0) return
-    heldBefore += performance.now() - heldSince
+    heldBefore += now() - heldSince
     heldSince = null
   }
 
@@ -76,7 +77,7 @@ export function createInspector(makeIsolate: () => Isolate, events: InspectorEve
 
   return {
     isolate,
-    now: () => (heldSince ?? performance.now()) - heldBefore,
+    now: () => (heldSince ?? now()) - heldBefore,
     attach(session) {
       const attached = isolate()
       knocker ??= createKnocker(attached)

@@ -1,12 +1,15 @@
-import ivm from 'isolated-vm'
+import type ivm from 'isolated-vm'
 import type { LogLevel, Position } from '../outcome.ts'
 import type { Json } from '../plugin.ts'
 import type { SandboxFormScript, SandboxScript, ScriptScope, Trusted } from '../protocol.ts'
 import { type CallEnd, callText, describeFault, type LoadFault } from './call-end.ts'
 import { type FindTable, parsedOnDemand } from './guest-questions.ts'
+import { loadIsolatedVm } from './load-isolated-vm.ts'
 
-// The only file that imports isolated-vm. Only strings cross the boundary: each context gets one callback and returns
+// The only file that uses isolated-vm. Only strings cross the boundary: each context gets one callback and returns
 // one function.
+
+const vm = loadIsolatedVm()
 
 export type Isolate = ivm.Isolate
 export type Context = ivm.Context
@@ -93,7 +96,7 @@ function syntaxError(isolate: ivm.Isolate, file: string, source: string): Promis
 
 /** Returns a function that contexts in all isolates can call synchronously. */
 export function callbackOf(call: (...args: unknown[]) => string | null | false): ivm.Callback {
-  return new ivm.Callback(call, { sync: true })
+  return new vm.Callback(call, { sync: true })
 }
 
 /** Returns the source of a function that returns the script's function with this name, however it was declared. */
@@ -103,7 +106,7 @@ export function finderSource(entry: string): string {
 
 /** @param memory in bytes */
 export function createIsolate(memory: number): ivm.Isolate {
-  return new ivm.Isolate({ memoryLimit: inMegabytes(memory) })
+  return new vm.Isolate({ memoryLimit: inMegabytes(memory) })
 }
 
 /** isolated-vm doesn't accept limits below 8 MB. */
@@ -242,9 +245,9 @@ export type HardenedIsolate = {
 
 function snapshotOf(trusted: Trusted, isClient: boolean) {
   const code = `globalThis.${START} = ${trustedSource(trusted, isClient)}(globalThis);`
-  const created = ivm.Isolate.createSnapshot([{ code, filename: TRUSTED }]).copy()
+  const created = vm.Isolate.createSnapshot([{ code, filename: TRUSTED }]).copy()
   keepHashes(created)
-  return new ivm.ExternalCopy(created)
+  return new vm.ExternalCopy(created)
 }
 
 /**
@@ -260,22 +263,19 @@ function keepHashes(snapshot: ArrayBuffer): void {
   if (start.getUint32(0, true) === 1 && start.getUint32(4, true) === 1) start.setUint32(4, 0, true)
 }
 
-/** @param text a snapshot in base64 */
-function decodedSnapshot(text: string) {
-  // A Buffer may be a part of a larger ArrayBuffer.
-  const bytes = new Uint8Array(Buffer.from(text, 'base64'))
-  return new ivm.ExternalCopy<ArrayBuffer>(bytes.buffer)
+function copyOf({ buffer, byteOffset, byteLength }: Buffer) {
+  return new vm.ExternalCopy(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer, { transferOut: true })
 }
 
 /**
  * Runs the trusted part once and saves the result as a heap snapshot, from which every context starts. This is much
  * faster than building the trusted part each time, and no script can have changed the snapshot.
  * @param readTrusted parses the data; called at most once, because most processes that know the snapshot don't need it
- * @param known the snapshot that another process created in the same way, in base64; may be empty. Creating a snapshot
- * takes longer than the rest of this function.
+ * @param known the snapshot that another process created in the same way; may be empty. Creating a snapshot takes longer
+ * than the rest of this function.
  * @throws any error that a guest part throws
  */
-export function prepareIsolate(limits: Trusted['limits'], readTrusted: () => Trusted, known: string): PreparedIsolate {
+export function prepareIsolate(limits: Trusted['limits'], readTrusted: () => Trusted, known: Buffer): PreparedIsolate {
   const memoryLimit = inMegabytes(limits.ISOLATE_MEMORY as number)
   let read: Trusted | null = null
   const trusted = () => {
@@ -283,8 +283,8 @@ export function prepareIsolate(limits: Trusted['limits'], readTrusted: () => Tru
     return read
   }
   const forLogins = () => ({ ...trusted(), guests: trusted().guests.filter(({ clientsOnly }) => clientsOnly !== true) })
-  const snapshot = known === '' ? snapshotOf(forLogins(), false) : decodedSnapshot(known)
-  const isolate = new ivm.Isolate({ memoryLimit, snapshot })
+  const snapshot = known.length === 0 ? snapshotOf(forLogins(), false) : copyOf(known)
+  const isolate = new vm.Isolate({ memoryLimit, snapshot })
   let tables: FindTable | null = null
   const sharedTable: FindTable = (name) => {
     tables ??= parsedOnDemand(trusted().tables)
@@ -303,7 +303,7 @@ export function prepareIsolate(limits: Trusted['limits'], readTrusted: () => Tru
     isolate,
     limits,
     sharedTable,
-    newSnapshot: known === '' ? Buffer.from(snapshot.copy()).toString('base64') : null,
+    newSnapshot: known.length === 0 ? Buffer.from(snapshot.copy()).toString('base64') : null,
     freshContext() {
       const fresh = ahead ?? makeContext()
       ahead = null
@@ -317,14 +317,14 @@ export function prepareIsolate(limits: Trusted['limits'], readTrusted: () => Tru
       const build = `function (Reflect) { return ${trustedSource(ours, false)} }`
       const optional = JSON.stringify(ours.guests.map(({ onlyIfNamed }) => onlyIfNamed === true))
       const source = `(function (ask) { return ${asFunction(ours.realm)}(${build}, ${optional}, ask) })`
-      return { isolate: new ivm.Isolate({ memoryLimit }), limits, sharedTable, source }
+      return { isolate: new vm.Isolate({ memoryLimit }), limits, sharedTable, source }
     },
     another() {
       forClients ??= snapshotOf(trusted(), true)
-      return new ivm.Isolate({ memoryLimit, snapshot: forClients })
+      return new vm.Isolate({ memoryLimit, snapshot: forClients })
     },
     debugged: (isClient) =>
-      new ivm.Isolate({
+      new vm.Isolate({
         memoryLimit,
         snapshot: snapshotOf(isClient ? trusted() : forLogins(), isClient),
         inspector: true,

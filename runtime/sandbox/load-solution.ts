@@ -13,6 +13,7 @@ import {
   outOfMemory,
   timedOut,
 } from './call-end.ts'
+import { now } from './clock.ts'
 import { createHardenedContexts } from './hardened-contexts.ts'
 import type { IsolateEvents, Loading, PreparedIsolate } from './isolate.ts'
 import { createLoadFaults } from './load-faults.ts'
@@ -94,16 +95,16 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
     isDisposed: () => isolate.isDisposed,
     /** Runs one entry function. The event `ended` reports the result. */
     call(id: number, call: SandboxCall): void {
-      const loading = performance.now()
+      const loading = now()
       let loaded: LoadedCall
       try {
         loaded = contexts.take(call, id)
       } catch (fault) {
-        events.ended(id, loadFailure(faults.of(fault), limits, Math.round(performance.now() - loading)))
+        events.ended(id, loadFailure(faults.of(fault), limits, Math.round(now() - loading)))
         return
       }
       const limitName = call.timeLimit
-      const clock = createCallClock(limits[limitName] as number)
+      const clock = createCallClock(limits[limitName] as number, now)
       clock.begin()
       open.set(id, { loaded, limitName, clock })
       enter(id, callText(call), call.entry)

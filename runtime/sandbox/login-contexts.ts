@@ -1,6 +1,7 @@
 import type { LogLevel, Position } from '../outcome.ts'
 import type { SandboxCall, SandboxSolution, Unit } from '../protocol.ts'
 import { describeFault, type LoadFault } from './call-end.ts'
+import { now } from './clock.ts'
 import { createFromGuest, createLookUp, type GuestListener } from './guest-questions.ts'
 import {
   type Context,
@@ -124,7 +125,7 @@ export function createLoginContexts(
     const created = ahead.get(unit)
     ahead.delete(unit)
     if (created === undefined) return createContext(unit, entry, call)
-    if (performance.now() - created.createdAt > AHEAD_FOR) {
+    if (now() - created.createdAt > AHEAD_FOR) {
       created.giveBack()
       return createContext(unit, entry, call)
     }
@@ -153,7 +154,7 @@ export function createLoginContexts(
       ...facts,
       context,
       reference,
-      createdAt: performance.now(),
+      createdAt: now(),
       lines: [],
       enter(text, entry, timeout) {
         const finder = entry === null || entry === facts.entry ? null : finderIn(context, entry)
@@ -205,19 +206,19 @@ export function createLoginContexts(
 
   function runScripts({ context, reference }: LoadedContext, indexes: readonly number[], loading?: Loading): void {
     const allowed = limits.LOAD_TIME as number
-    const end = performance.now() + allowed
+    const end = now() + allowed
     for (const index of indexes) {
       const { file = '', scope } = solution.scripts[index] ?? {}
       loading?.(file)
       try {
-        const timeout = Math.max(1, Math.ceil(end - performance.now()))
+        const timeout = Math.max(1, Math.ceil(end - now()))
         if (scope === undefined) scripts[index]?.runSync(context, { timeout })
         else {
           const view = scripts[index]?.runSync(context, { timeout, reference: true }) as Reference
           reference.applySync(undefined, [scopeText(scope), view.derefInto({ release: true })], { timeout })
         }
       } catch (error) {
-        throw faults.ofTopLevel(file, error, performance.now() >= end)
+        throw faults.ofTopLevel(file, error, now() >= end)
       }
     }
   }

@@ -1,11 +1,11 @@
 // The entry point of a sandbox process. It reads frames from file descriptor 3 and writes its responses to it. It has
 // no network, no files except the code, and no children (see sandbox-process.ts), and exits when the host closes the
 // descriptor.
-import { Socket } from 'node:net'
 import type { Fault } from '../bundle/faults.ts'
 import { createFrameReader, encodeFrame } from '../frames.ts'
 import type { FromSandbox, Rehearsal, SandboxSolution, ToSandbox, Trusted } from '../protocol.ts'
 import type { CallEnd } from './call-end.ts'
+import { AS_SOCKET, openChannel } from './channel.ts'
 import type { Clients } from './clients.ts'
 import type { DebuggedLogins } from './debugged-logins.ts'
 import type { Debugging } from './debugging.ts'
@@ -15,14 +15,16 @@ import { loadSolution } from './load-solution.ts'
 /** The host's frames contain whole solutions; 256 MiB is more than the bundle limits allow. */
 const MAX_FRAME = 256 * 1024 ** 2
 
-const channel = new Socket({ fd: 3, readable: true, writable: true })
 const reader = createFrameReader(() => MAX_FRAME, receive)
-channel.on('data', (chunk: Buffer) => {
-  if (!reader.push(chunk)) process.exit(1)
-})
-// The host is gone. `process.exit` would wait for V8's and isolated-vm's threads, which in rare cases never finish.
-channel.on('close', () => process.kill(process.pid, 'SIGKILL'))
-channel.on('error', () => process.kill(process.pid, 'SIGKILL'))
+const channel = openChannel(
+  3,
+  (bytes) => {
+    if (!reader.push(bytes)) process.exit(1)
+  },
+  // The host is gone. `process.exit` would wait for V8's and isolated-vm's threads, which in rare cases never finish.
+  () => process.kill(process.pid, 'SIGKILL'),
+  process.argv.includes(AS_SOCKET),
+)
 
 /**
  * Delay in ms before `settled` is sent. If the next call starts earlier, `settled` is not sent, because the start
@@ -34,12 +36,14 @@ let settling: NodeJS.Timeout | undefined
 const WARM_UP_AFTER = 20
 let warming: NodeJS.Timeout | undefined
 
-type Preparation = { readonly message: Extract<ToSandbox, { kind: 'prepare' }>; readonly parts: string[] }
+type Preparation = { readonly message: Extract<ToSandbox, { kind: 'prepare' }>; readonly parts: Buffer[] }
 
 /** Calls that have not started yet, in order. */
 const waiting = new Map<number, Extract<ToSandbox, { kind: 'call' }>>()
 /** Set from the `prepare` message until the two frames that follow it have arrived. */
 let preparation: Preparation | null = null
+/** Whether the process has received a call. Many processes never receive a second one. */
+let hasBeenCalled = false
 let prepared: PreparedIsolate | null = null
 let solution: ReturnType<typeof loadSolution> | null = null
 /** The loaded solution's data, as received from the host. */
@@ -59,12 +63,12 @@ function sendText(text: string): void {
   channel.write(encodeFrame(text))
 }
 
-function receive(text: string): void {
+function receive(content: Buffer): void {
   if (preparation !== null) {
-    receivePart(preparation, text)
+    receivePart(preparation, content)
     return
   }
-  const message = JSON.parse(text) as ToSandbox
+  const message = JSON.parse(content.toString()) as ToSandbox
   clearTimeout(warming)
   switch (message.kind) {
     case 'prepare':
@@ -78,6 +82,7 @@ function receive(text: string): void {
       take(message)
       return
     case 'serve':
+      channel.speedUp()
       if (message.debug) debugging = startDebugging()
       clients = serve(message.solution)
       return
@@ -122,6 +127,8 @@ function receive(text: string): void {
  * immediately.
  */
 function take(message: Extract<ToSandbox, { kind: 'call' }>): void {
+  if (hasBeenCalled) channel.speedUp()
+  hasBeenCalled = true
   if (message.announce) {
     waiting.set(message.id, message)
     setImmediate(startNext)
@@ -135,13 +142,13 @@ function take(message: Extract<ToSandbox, { kind: 'call' }>): void {
 function startNext(): void {
   const [next] = waiting
   if (next === undefined) {
-    flush()
+    channel.uncork()
     return
   }
   const [id, message] = next
   waiting.delete(id)
   send({ kind: 'started', id })
-  flush()
+  channel.uncork()
   start(message)
 }
 
@@ -152,12 +159,13 @@ function start({ id, call }: Extract<ToSandbox, { kind: 'call' }>): void {
   else solution.call(id, call)
 }
 
-function receivePart({ message, parts }: Preparation, text: string): void {
-  parts.push(text)
-  const [trusted = '', snapshot] = parts
-  if (snapshot === undefined) return
+function receivePart({ message, parts }: Preparation, content: Buffer): void {
+  parts.push(content)
+  const [trusted, snapshot] = parts
+  if (trusted === undefined || snapshot === undefined) return
   preparation = null
-  prepare(message, () => JSON.parse(trusted) as Trusted, snapshot)
+  // The host has escaped all characters outside of ASCII.
+  prepare(message, () => JSON.parse(trusted.toString('latin1')) as Trusted, snapshot)
 }
 
 /**
@@ -166,7 +174,7 @@ function receivePart({ message, parts }: Preparation, text: string): void {
  * nothing from the rehearsal.
  * @param snapshot may be empty
  */
-function prepare({ limits, rehearsal }: Preparation['message'], trusted: () => Trusted, snapshot: string): void {
+function prepare({ limits, rehearsal }: Preparation['message'], trusted: () => Trusted, snapshot: Buffer): void {
   reportFailure(() => {
     const isolate = prepareIsolate(limits, trusted, snapshot)
     prepared = isolate
@@ -292,10 +300,6 @@ async function loadDebugged(served: SandboxSolution): Promise<DebuggedLogins> {
   })
   prepared.isolate.dispose()
   return created
-}
-
-function flush(): void {
-  while (channel.writableCorked > 0) channel.uncork()
 }
 
 /** Reports a call's end. The start of the next call is sent in the same write, since each write wakes the host. */

@@ -18,8 +18,8 @@ test('only outbound modules, database drivers and telemetry open connections; ev
     [...text.matchAll(modules)].map(([, names, module]) => `${file}: ${names} of ${module}`),
   )
   // Why these imports are allowed. outbound.ts checks each address before it connects. Connections to directories use
-  // the URLs that the operator sets. Servers only listen. The sandbox and embedded-database processes use an inherited
-  // file descriptor as a Socket. The command line runs in a separate process and connects to the host that its user
+  // the URLs that the operator sets. Servers only listen. Embedded-database processes use an inherited file descriptor
+  // as a Socket. The command line runs in a separate process and connects to the host that its user
   // chooses; a running host never loads it (test/cli/apart.test.ts). All other imports are functions that only process
   // strings.
   expect(imported.sort()).toEqual([
@@ -52,17 +52,17 @@ test('only outbound modules, database drivers and telemetry open connections; ev
     'host/outbound/outbound.ts: { request as httpsRequest, type RequestOptions } of https',
     'host/solution-databases/embedded-process.ts: { Socket } of net',
     'runtime/bundle/manifest-schema.ts: { isIPv6 } of net',
-    'runtime/sandbox/main.ts: { Socket } of net',
   ])
   // openid-client is configured to use the property `fetch` of `ProviderRequests`, which calls `Outbound`.
   const calls =
     /(?<!requests\.|async )\b(?:fetch|connect|WebSocket|EventSource|XMLHttpRequest)\(|\b(?:require|getBuiltinModule)\(/
   // Three of these may open connections. Database drivers connect to the servers in the operator's settings and grants.
   // Telemetry connects to the collector in the settings. Requests to the control center connect to CLOUD_URL. The
-  // others only match the pattern: the binding that lets scripts send requests through the host, advice texts, and code
-  // that runs in browsers. In browsers, the page's policy allows connections only to its own origin.
+  // others only match the pattern: sandbox processes on Windows, which use an inherited file descriptor as a Socket, the
+  // binding that lets scripts send requests through the host, advice texts, and code that runs in browsers. In browsers,
+  // the page's policy allows connections only to its own origin.
   const known =
-    /^(?:base\/(?:database|web\/scripts)\/|host\/(?:solution-databases|web\/(?:client|admin|workbench))\/|base\/outbound\/post\.ts$|runtime\/sandbox\/replaced-names\.ts$|host\/cloud\/(?:login\/login-requests|managed\/cloud-requests)\.ts$|plugins\/http\/(?:guest|api\.d)\.ts$)/
+    /^(?:base\/(?:database|web\/scripts)\/|host\/(?:solution-databases|web\/(?:client|admin|workbench))\/|base\/outbound\/post\.ts$|runtime\/sandbox\/(?:channel|replaced-names)\.ts$|host\/cloud\/(?:login\/login-requests|managed\/cloud-requests)\.ts$|plugins\/http\/(?:guest|api\.d)\.ts$)/
   const callers = sources.filter(([file, text]) => calls.test(text) && !known.test(file)).map(([file]) => file)
   expect(callers).toEqual([])
 })

@@ -27,7 +27,7 @@ test('frames: regardless of how the bytes are split, the same texts arrive in th
       const got: string[] = []
       const { push } = createFrameReader(
         () => 1_000_000,
-        (text) => void got.push(text),
+        (content) => void got.push(content.toString()),
       )
       for (const chunk of split(Buffer.concat(texts.map(encodeFrame)), shares)) expect(push(chunk)).toBe(true)
       expect(got).toEqual(texts.map(sent))
@@ -42,7 +42,7 @@ test('frames: if single bytes arrive, each text is delivered with its last byte'
       const got: string[] = []
       const { push } = createFrameReader(
         () => 1000,
-        (text) => void got.push(text),
+        (content) => void got.push(content.toString()),
       )
       texts.forEach((text, index) => {
         const frame = encodeFrame(text)
@@ -70,7 +70,7 @@ test('frames: a length over the limit is rejected as soon as it is read, and not
       const got: string[] = []
       const { push } = createFrameReader(
         () => bound,
-        (text) => void got.push(text),
+        (content) => void got.push(content.toString()),
       )
       const head = Buffer.alloc(4)
       head.writeUInt32BE(bound + over)
@@ -101,7 +101,7 @@ test('frames: the limit is inclusive, counts bytes, and is read again for each f
       const got: string[] = []
       const { push } = createFrameReader(
         () => bound,
-        (one) => void got.push(one),
+        (content) => void got.push(content.toString()),
       )
       expect(push(encodeFrame(text))).toBe(true)
       bound = length - 1
@@ -118,7 +118,7 @@ test('frames: invalid UTF-8 is decoded to well-formed text without an exception'
       const got: string[] = []
       const { push } = createFrameReader(
         () => 60,
-        (text) => void got.push(text),
+        (content) => void got.push(content.toString()),
       )
       const head = Buffer.alloc(4)
       head.writeUInt32BE(bytes.length)

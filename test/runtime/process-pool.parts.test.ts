@@ -9,7 +9,7 @@ import waits from '../support/waits/host.ts'
 
 const MEGABYTE = 1024 ** 2
 /** Enough memory for the spare process and for two or three processes that serve solutions, but not for four. */
-const ROOM = 84 * MEGABYTE
+const ROOM = 70 * MEGABYTE
 
 let lab: ScriptLab
 afterEach(() => lab.stop())

@@ -48,7 +48,7 @@ import { prepareIsolate } from './runtime/sandbox/isolate.ts'
 const limits = createLimits()
 const plugins = builtInPlugins('none', limits)
 const trusted = readTrusted(plugins, createSandboxSolutionMaker(plugins), limits)
-process.stdout.write(prepareIsolate(limits, () => trusted, '').newSnapshot)`
+process.stdout.write(prepareIsolate(limits, () => trusted, Buffer.of()).newSnapshot)`
   const snapshot = printedBy(['--no-node-snapshot', '--no-warnings'], code)
   expect([snapshot.readUInt32LE(0), snapshot.readUInt32LE(4)]).toEqual([1, 0])
 })
