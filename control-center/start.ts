@@ -1,3 +1,4 @@
+import { keepHttpLean } from '../base/program/lean-http.ts'
 import { version } from '../base/program/version.ts'
 import { EXIT_CODES, type Exit } from '../base/terminal/command.ts'
 import { answerLauncher } from '../base/terminal/launcher.ts'
@@ -117,6 +118,7 @@ function usage(): Exit {
 }
 
 answerLauncher()
+keepHttpLean()
 const [name, ...words] = process.argv.slice(2)
 const command = name !== undefined && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
 const exit = name === undefined ? await start() : ((await command?.(words)) ?? usage())

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { Eta } from 'eta/core'
+import { Eta, type TemplateFunction } from 'eta/core'
 import { attributes, escaped, html, Markup } from './markup.ts'
 import type { TextTables } from './texts.ts'
 import { axisTimeFormat, timeFormat } from './time-format.ts'
@@ -76,18 +76,27 @@ type More = { readonly service?: ServiceFrame; readonly goesOnTo?: string }
 export type PageRenderer = (template: string, frame: PageFrame, heading: string, model: object, more?: More) => string
 
 /**
- * Compiles every template in these folders once, so that requests never wait for the disk. A template's name is its
- * path without the extension. If two templates have the same name, the later folder's template is used.
+ * Reads every template in these folders, so that requests never wait for the disk. A template's name is its path without
+ * the extension. If two templates have the same name, the later folder's template is used.
  */
 export function loadTemplates(folders: readonly URL[]): Eta {
   const templates = new Eta({ autoEscape: true, escapeFunction: escaped })
   for (const folder of folders) {
     for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
       if (!file.endsWith('.eta')) continue
-      templates.loadTemplate(file.replace(/\.eta$/, ''), readFileSync(new URL(file, folder), 'utf8'))
+      templates.loadTemplate(file.replace(/\.eta$/, ''), compiledOnDemand(readFileSync(new URL(file, folder), 'utf8')))
     }
   }
   return templates
+}
+
+/** Compiles the template when it is first rendered. Compiling all of them would make each start of a host slower. */
+function compiledOnDemand(text: string): TemplateFunction {
+  let compiled: TemplateFunction | null = null
+  return function render(this: Eta, data, options) {
+    compiled ??= this.compile(text)
+    return compiled.call(this, data, options)
+  }
 }
 
 /** The visual style for each state of a solution. */

@@ -1,5 +1,4 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { z } from '../../runtime/zod.ts'
 
 /** The platform's own texts: locale ('en', 'nl', …) -> key -> text. `{0}`, `{1}` are placeholders for values. */
 export type Texts = ReadonlyMap<string, ReadonlyMap<string, string>>
@@ -62,13 +61,17 @@ function tableOf(folders: readonly URL[], locale: string): ReadonlyMap<string, s
     readdirSync(folder).flatMap((subject) => readEntries(new URL(`${subject}/${locale}.json`, folder))),
   )
   const table = new Map(entries)
+  if (table.size === entries.length) return table
   const twice = entries.map(([key]) => key).filter((key, index, all) => all.indexOf(key) !== index)
-  if (twice.length > 0) throw new TypeError(`texts are defined twice: ${twice.join(', ')}`)
-  return table
+  throw new TypeError(`texts are defined twice: ${twice.join(', ')}`)
 }
 
+/** @throws TypeError that names the first entry that is not a text */
 function readEntries(file: URL): [key: string, text: string][] {
-  return Object.entries(z.record(z.string(), z.string().min(1)).parse(JSON.parse(readFileSync(file, 'utf8'))))
+  const entries = Object.entries(JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>)
+  const wrong = entries.find(([, text]) => typeof text !== 'string' || text === '')
+  if (wrong !== undefined) throw new TypeError(`${file.pathname}: "${wrong[0]}" is not a text`)
+  return entries as [string, string][]
 }
 
 /** Texts shared by the pages of both services. */

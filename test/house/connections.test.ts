@@ -58,11 +58,11 @@ test('only outbound modules, database drivers and telemetry open connections; ev
     /(?<!requests\.|async )\b(?:fetch|connect|WebSocket|EventSource|XMLHttpRequest)\(|\b(?:require|getBuiltinModule)\(/
   // Three of these may open connections. Database drivers connect to the servers in the operator's settings and grants.
   // Telemetry connects to the collector in the settings. Requests to the control center connect to CLOUD_URL. The
-  // others only match the pattern: sandbox processes on Windows, which use an inherited file descriptor as a Socket, the
-  // binding that lets scripts send requests through the host, advice texts, and code that runs in browsers. In browsers,
-  // the page's policy allows connections only to its own origin.
+  // others only match the pattern: sandbox processes, which use an inherited file descriptor as a Socket, code that makes
+  // importing node:http faster, the binding that lets scripts send requests through the host, advice texts, and code
+  // that runs in browsers. In browsers, the page's policy allows connections only to its own origin.
   const known =
-    /^(?:base\/(?:database|web\/scripts)\/|host\/(?:solution-databases|web\/(?:client|admin|workbench))\/|base\/outbound\/post\.ts$|runtime\/sandbox\/(?:channel|replaced-names)\.ts$|host\/cloud\/(?:login\/login-requests|managed\/cloud-requests)\.ts$|plugins\/http\/(?:guest|api\.d)\.ts$)/
+    /^(?:base\/(?:database|web\/scripts)\/|host\/(?:solution-databases|web\/(?:client|admin|workbench))\/|base\/(?:outbound\/post|program\/lean-http)\.ts$|runtime\/sandbox\/(?:channel|replaced-names)\.ts$|host\/cloud\/(?:login\/login-requests|managed\/cloud-requests)\.ts$|plugins\/http\/(?:guest|api\.d)\.ts$)/
   const callers = sources.filter(([file, text]) => calls.test(text) && !known.test(file)).map(([file]) => file)
   expect(callers).toEqual([])
 })

@@ -1,5 +1,16 @@
-import { expect, test } from 'vitest'
-import { checkTexts, PLATFORM_LOCALES, platformLanguage, platformText, TEXTS } from '../../../base/web/texts.ts'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import {
+  checkTexts,
+  PLATFORM_LOCALES,
+  platformLanguage,
+  platformText,
+  readTextTables,
+  TEXTS,
+} from '../../../base/web/texts.ts'
 
 const english = TEXTS.get('en') ?? new Map<string, string>()
 
@@ -24,6 +35,20 @@ test('texts: the error for a missing key contains the language and the key', () 
     ['nl', new Map([['b', 'B']])],
   ])
   expect(() => checkTexts(texts)).toThrow(new TypeError('texts are missing: en: b, nl: a'))
+})
+
+test.each([
+  ['the same key in two files', { a: { k: 'x' }, b: { k: 'y' } }, 'texts are defined twice: k'],
+  ['an empty text', { a: { k: '' } }, 'a/en.json: "k" is not a text'],
+  ['a number in place of a text', { a: { k: 1 } }, 'a/en.json: "k" is not a text'],
+])('texts: %s is an error that names it', (_what, subjects, message) => {
+  const folder = mkdtempSync(join(tmpdir(), 'solhost-texts-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  for (const [subject, texts] of Object.entries(subjects)) {
+    mkdirSync(join(folder, subject))
+    for (const locale of PLATFORM_LOCALES) writeFileSync(join(folder, subject, `${locale}.json`), JSON.stringify(texts))
+  }
+  expect(() => readTextTables([pathToFileURL(`${folder}/`)])).toThrow(message)
 })
 
 test.each([
