@@ -71,9 +71,45 @@ async function launch(path: string | undefined, options: LaunchOptions): Promise
       ...(options.args ?? []),
     ],
   })
-  // Shorter than the test timeout, so that the error shows what the test was waiting for.
-  browser.on('context', (context) => context.setDefaultTimeout(PATIENCE))
+  browser.on('context', (context) => {
+    // Shorter than the test timeout, so that the error shows what the test was waiting for.
+    context.setDefaultTimeout(PATIENCE)
+    context.on('page', (page) => actAfterLoad(page.mainFrame()))
+  })
   return browser
+}
+
+/** The methods of a frame that act on an element. Those of pages and locators call them. */
+const ACTIONS = [
+  'click',
+  'dblclick',
+  'fill',
+  'type',
+  'press',
+  'selectOption',
+  'check',
+  'uncheck',
+  'setInputFiles',
+] as const
+const patched = new WeakSet<object>()
+
+/**
+ * Makes the actions of all frames wait until the frame has loaded. Otherwise, a test that follows a link could use the
+ * next page before its script has run, which no person is fast enough to do. Waits for at most a second, because some
+ * tests load pages that never finish.
+ */
+function actAfterLoad(frame: Frame): void {
+  const prototype = Object.getPrototypeOf(frame) as Record<(typeof ACTIONS)[number], (...args: unknown[]) => unknown>
+  if (patched.has(prototype)) return
+  patched.add(prototype)
+  for (const name of ACTIONS) {
+    const act = prototype[name]
+    prototype[name] = async function (this: Frame, ...args: unknown[]) {
+      await this.waitForSelector(String(args[0]), { state: 'attached' })
+      await this.waitForLoadState('load', { timeout: 1000 }).catch(() => {})
+      return act.apply(this, args)
+    }
+  }
 }
 
 /**
