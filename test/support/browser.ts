@@ -74,7 +74,7 @@ async function launch(path: string | undefined, options: LaunchOptions): Promise
   browser.on('context', (context) => {
     // Shorter than the test timeout, so that the error shows what the test was waiting for.
     context.setDefaultTimeout(PATIENCE)
-    context.on('page', (page) => actAfterLoad(page.mainFrame()))
+    context.on('page', actAfterLoad)
   })
   return browser
 }
@@ -92,21 +92,26 @@ const ACTIONS = [
   'setInputFiles',
 ] as const
 const patched = new WeakSet<object>()
+/** The frames that have loaded another page since the last action. */
+const navigated = new WeakSet<Frame>()
 
 /**
- * Makes the actions of all frames wait until the frame has loaded. Otherwise, a test that follows a link could use the
- * next page before its script has run, which no person is fast enough to do. Waits for at most a second, because some
- * tests load pages that never finish.
+ * Makes the actions of all frames wait until the page has loaded. Otherwise, a test that follows a link could use the
+ * next page before its script has run, which no person is fast enough to do. Waits only if the frame has navigated since
+ * the last action, and for at most a second, because some tests load pages that never finish.
  */
-function actAfterLoad(frame: Frame): void {
-  const prototype = Object.getPrototypeOf(frame) as Record<(typeof ACTIONS)[number], (...args: unknown[]) => unknown>
+function actAfterLoad(page: Page): void {
+  page.on('framenavigated', (frame) => void navigated.add(frame))
+  const prototype = Object.getPrototypeOf(page.mainFrame()) as Record<
+    (typeof ACTIONS)[number],
+    (...args: unknown[]) => unknown
+  >
   if (patched.has(prototype)) return
   patched.add(prototype)
   for (const name of ACTIONS) {
     const act = prototype[name]
     prototype[name] = async function (this: Frame, ...args: unknown[]) {
-      await this.waitForSelector(String(args[0]), { state: 'attached' })
-      await this.waitForLoadState('load', { timeout: 1000 }).catch(() => {})
+      if (navigated.delete(this)) await this.waitForLoadState('load', { timeout: 1000 }).catch(() => {})
       return act.apply(this, args)
     }
   }
