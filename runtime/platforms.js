@@ -16,6 +16,7 @@ import { existsSync } from 'node:fs'
  * @property {boolean} hasGroups whether a process can get its own process group. Windows would open a window instead.
  * @property {boolean} hasShell whether /bin/sh and its `ulimit` exist
  * @property {boolean} hasModes whether a file's mode determines who can read it
+ * @property {string} prebuilds the folder in which native packages keep their binaries for this platform
  * @property {boolean} hasDuplexPipes whether a pipe can be written while another thread waits to read it
  */
 
@@ -35,6 +36,7 @@ const MODES =
 export function platformOf(system = process.platform, architecture = process.arch, hasGlibc = runsOnGlibc) {
   const unix = {
     nodeFile: 'bin/node',
+    prebuilds: `${system}-${architecture}`,
     shim: '',
     libc: null,
     hasGroups: true,

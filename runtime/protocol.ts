@@ -133,8 +133,8 @@ export type UploadFiles = {
 export type ToSandbox =
   /**
    * The first message; the process responds with `ready` or `unready`. Two frames follow that are not messages: `Trusted`
-   * as JSON, and the snapshot that another process created from it, in base64. If the latter is empty, the process creates
-   * a snapshot and sends it with `ready`. These frames are separate because they are large, and because most processes
+   * as JSON, and the snapshot that another process created from it, as bytes. If the latter is empty, the process creates a
+   * snapshot and sends it with `ready`, in base64. These frames are separate because they are large, and because most processes
    * need no more of `Trusted` than this message has.
    */
   | { readonly kind: 'prepare'; readonly limits: Trusted['limits']; readonly rehearsal: Rehearsal }

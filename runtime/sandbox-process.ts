@@ -1,7 +1,8 @@
 import type { ChildProcess } from 'node:child_process'
 import { randomInt } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { createDebugSessions, type DebugSessions } from './debug-sessions.ts'
@@ -16,23 +17,19 @@ import { startChildWithChannel } from './start-child.ts'
 import { unicodeEscape } from './template/escape.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const { name, libc, hasGroups, hasDuplexPipes } = platformOf()
+const { name, libc, prebuilds, hasGroups, hasDuplexPipes } = platformOf()
 export const SANDBOX_MAIN = new URL('./sandbox/main.ts', import.meta.url)
 const ISOLATED_VM = createRequire(import.meta.url).resolve('isolated-vm')
 /** The package with which isolated-vm finds its binary. */
 const FINDER = createRequire(ISOLATED_VM).resolve('node-gyp-build')
-/** isolated-vm's binary for the host's own Node.js. Null if it must be found by the sandbox process. */
+/** isolated-vm's binary for the host's own Node.js. Null if it has none, so that the sandbox process has to search. */
 export const BINARY = findBinary()
 
 function findBinary(): string | null {
-  // The package recognises musl only on Alpine.
-  if (libc === 'musl') return null
-  try {
-    const { path } = createRequire(ISOLATED_VM)(FINDER) as { readonly path: (folder: string) => string }
-    return path(dirname(ISOLATED_VM))
-  } catch {
-    return null
-  }
+  const suffix = libc === null ? '' : `.${libc}`
+  const name = `isolated-vm.abi${process.versions.modules}${suffix}.node`
+  const file = join(dirname(ISOLATED_VM), 'prebuilds', prebuilds, name)
+  return existsSync(file) ? file : null
 }
 
 /**
@@ -73,7 +70,7 @@ const COMMON_FLAGS = [
   '--no-experimental-sqlite',
   '--freeze-flags-after-init',
   '--no-warnings',
-  // Fewer threads, see docs/satellite.md.
+  // V8 needs these threads only to compile hot functions. Each would count towards a container's limit on threads.
   '--v8-pool-size=1',
   '--no-incremental-marking',
   '--single-threaded-gc',

@@ -3,7 +3,7 @@ const HEAVY = ['WebSocket', 'CloseEvent', 'MessageEvent'] as const
 
 /**
  * Makes `import` of `node:http` ten times as fast. An import reads all properties of the module, so it would load a
- * library that a host never uses. Call this before the first import.
+ * library that most hosts never use. Call this before the first import of `node:http`.
  */
 export function keepHttpLean(): void {
   const http = process.getBuiltinModule('node:http')

@@ -42,8 +42,13 @@ type Preparation = { readonly message: Extract<ToSandbox, { kind: 'prepare' }>; 
 const waiting = new Map<number, Extract<ToSandbox, { kind: 'call' }>>()
 /** Set from the `prepare` message until the two frames that follow it have arrived. */
 let preparation: Preparation | null = null
-/** Whether the process has received a call. Many processes never receive a second one. */
-let hasBeenCalled = false
+/**
+ * The channel is sped up after this many calls and answers. Chosen here: a process that serves only one or two sign-ins
+ * never needs it.
+ */
+const FEW = 4
+/** How many calls have ended and how many answers have arrived. */
+let handled = 0
 let prepared: PreparedIsolate | null = null
 let solution: ReturnType<typeof loadSolution> | null = null
 /** The loaded solution's data, as received from the host. */
@@ -75,8 +80,10 @@ function receive(content: Buffer): void {
       preparation = { message, parts: [] }
       return
     case 'load':
-      if (message.debug) debuggedLogins = loadDebugged(message.solution)
-      else load(message)
+      if (message.debug) {
+        channel.speedUp()
+        debuggedLogins = loadDebugged(message.solution)
+      } else load(message)
       return
     case 'call':
       take(message)
@@ -95,6 +102,7 @@ function receive(content: Buffer): void {
       if (waiting.delete(message.id)) ended(message.id, refused('the call was cancelled before it started'))
       return
     case 'answer':
+      countHandled()
       if (solution !== null) solution.answer(message.id, message.request, message.ok, message.value)
       else
         void (clients ?? debuggedLogins)?.then((served) =>
@@ -127,8 +135,6 @@ function receive(content: Buffer): void {
  * immediately.
  */
 function take(message: Extract<ToSandbox, { kind: 'call' }>): void {
-  if (hasBeenCalled) channel.speedUp()
-  hasBeenCalled = true
   if (message.announce) {
     waiting.set(message.id, message)
     setImmediate(startNext)
@@ -306,6 +312,13 @@ async function loadDebugged(served: SandboxSolution): Promise<DebuggedLogins> {
 function ended(id: number, end: CallEnd): void {
   if (waiting.size > 0) channel.cork()
   sendText(`{"kind":"ended","id":${id},"outcome":${end.ok ? end.json : JSON.stringify(end)}}`)
+  countHandled()
+}
+
+function countHandled(): void {
+  handled += 1
+  // Later, so that the current message doesn't wait for it.
+  if (handled === FEW) setImmediate(() => channel.speedUp())
 }
 
 async function probe(message: Extract<ToSandbox, { kind: 'probe' }>): Promise<void> {

@@ -65,4 +65,10 @@ test('only outbound modules, database drivers and telemetry open connections; ev
     /^(?:base\/(?:database|web\/scripts)\/|host\/(?:solution-databases|web\/(?:client|admin|workbench))\/|base\/(?:outbound\/post|program\/lean-http)\.ts$|runtime\/sandbox\/(?:channel|replaced-names)\.ts$|host\/cloud\/(?:login\/login-requests|managed\/cloud-requests)\.ts$|plugins\/http\/(?:guest|api\.d)\.ts$)/
   const callers = sources.filter(([file, text]) => calls.test(text) && !known.test(file)).map(([file]) => file)
   expect(callers).toEqual([])
+  const inChannel = sources.filter(([file]) => file === 'runtime/sandbox/channel.ts').map(([, text]) => text)
+  expect(inChannel.join('').match(/\w+\('node:\w+'\)|new Socket\(.*|connect\(/g)).toEqual([
+    "getBuiltinModule('node:net')",
+    "getBuiltinModule('node:net')",
+    'new Socket({ fd: descriptor, readable: true, writable: true })',
+  ])
 })

@@ -34,11 +34,18 @@ test.each(['linux x64', 'linux arm64', 'darwin arm64', 'win32 x64'])(
   'platforms: isolated-vm has a binary for %s and the Node.js in that package',
   (pair) => {
     const [system = '', cpu = ''] = pair.split(' ')
-    const { libc } = platformOf(system, cpu, glibc)
-    const files = readdirSync(join(ROOT, 'node_modules/isolated-vm/prebuilds', pair.replace(' ', '-')))
+    const { libc, prebuilds } = platformOf(system, cpu, glibc)
+    const files = readdirSync(join(ROOT, 'node_modules/isolated-vm/prebuilds', prebuilds))
     expect(files).toContain(`isolated-vm.abi147${libc === null ? '' : `.${libc}`}.node`)
   },
 )
+
+test('platforms: only on Windows, a pipe can’t be written while another thread waits to read it', () => {
+  const duplex = ['linux', 'darwin', 'freebsd', 'win32'].filter(
+    (system) => platformOf(system, 'x64', musl).hasDuplexPipes,
+  )
+  expect(duplex).toEqual(['linux', 'darwin', 'freebsd'])
+})
 
 test('platforms: only Linux enforces all limits; elsewhere dev and start say what is missing', () => {
   expect(developmentOnly(platformOf('linux', 'x64', musl))).toEqual([])
