@@ -87,6 +87,8 @@ export interface Plugin {
   readonly commands: Readonly<Record<string, Command>>
   /** Requests by method. The script awaits the response, which is plain JSON. */
   readonly requests?: Readonly<Record<string, Request>>
+  /** Data for the guest part that never changes. Contexts start with it, so it costs nothing when a context loads. */
+  readonly constants?: Json
   /** Data for the guest part that is the same for the whole version. Called once when a version is loaded. */
   readonly settings?: (solution: SolutionFacts) => Json
   /**

@@ -63,6 +63,7 @@ export type Trusted = {
     readonly under?: 'plugins'
     readonly clientsOnly?: true
     readonly onlyIfNamed?: true
+    readonly constants: Json
     readonly source: string
   }[]
   readonly limits: Readonly<Record<string, number>>

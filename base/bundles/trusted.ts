@@ -30,11 +30,12 @@ export function readTrusted(
   makeSandboxSolution: SandboxSolutionMaker,
   limits: Limits,
 ): Trusted {
-  const guests = plugins.map(({ name, under, clientsOnly, onlyIfNamed, guest }) => ({
+  const guests = plugins.map(({ name, under, clientsOnly, onlyIfNamed, constants = null, guest }) => ({
     name,
     ...(under ? { under } : {}),
     ...(clientsOnly ? { clientsOnly } : {}),
     ...(onlyIfNamed ? { onlyIfNamed } : {}),
+    constants,
     source: readGuest(guest),
   }))
   return sameObject({

@@ -5,9 +5,9 @@ import { createListeners } from './listeners.guest.ts'
 import type { Api, Callback, EventType, Listener } from './types.guest.ts'
 
 export default function eventsManager(api: Api) {
-  const { safe } = api
+  const { safe, constants: builtIn } = api
   const aggregation = { __proto__: null, RETURN_VALUE_BOOLEAN: 0, RETURN_VALUE_ARRAY: 1 } as const
-  /** Event types by name. */
+  /** Event types by name. Created on first use, because most calls use none or few of them. */
   const eventTypes = api.record<EventType>()
   const constants = api.record<string>()
   const nobody = api.list<Listener>()
@@ -26,13 +26,24 @@ export default function eventsManager(api: Api) {
     configurable: true,
   })
 
-  function addType(name: string, isBuiltIn: boolean): void {
-    eventTypes[name] = { name, isBuiltIn, listeners: nobody }
-    constants[name] = name
+  function addNames(names: readonly string[]): void {
+    for (let index = 0; index < names.length; index++) constants[names[index] as string] = names[index] as string
+  }
+
+  function typeNamed(name: string): EventType | undefined {
+    if (eventTypes[name] === undefined && constants[name] !== undefined) {
+      eventTypes[name] = { name, isBuiltIn: isBuiltIn(name), listeners: nobody }
+    }
+    return eventTypes[name]
+  }
+
+  function isBuiltIn(name: string): boolean {
+    for (let index = 0; index < builtIn.length; index++) if (builtIn[index] === name) return true
+    return false
   }
 
   function readType(value: unknown): EventType {
-    const found = typeof value === 'string' ? eventTypes[value] : undefined
+    const found = typeof value === 'string' ? typeNamed(value) : undefined
     if (found !== undefined) return found
     const given = typeof value === 'string' ? `"${safe.slice(value, 0, 100)}"` : safe.describe(value)
     throw new safe.TypeError(`unknown event type ${given}; the event types are: ${knownTypes()}`)
@@ -75,7 +86,7 @@ export default function eventsManager(api: Api) {
 
   /** The form's function gets the same event as the listeners, so it can stop propagation to them. */
   api.offer('defaultEvent', (name, form, element, given) => {
-    const type = eventTypes[name] as EventType
+    const type = typeNamed(name) as EventType
     const args = readArguments(api.safe.toArray(given as unknown[]))
     const firing = startEvent(name, `forms.${form}`, args, form, element)
     return { event: firing.event, fire: () => fire(type, `forms.${form}`, args, 0, firing) === true }
@@ -83,9 +94,9 @@ export default function eventsManager(api: Api) {
 
   api.offer('hasListeners', (name) => (eventTypes[name]?.listeners.length ?? 0) > 0)
 
-  api.onLoad(({ builtIn, custom }) => {
-    for (let index = 0; index < builtIn.length; index++) addType(builtIn[index] as string, true)
-    for (let index = 0; index < custom.length; index++) addType(custom[index] as string, false)
+  addNames(builtIn)
+  api.onLoad((custom) => {
+    addNames(custom)
     api.defineGlobal('EventType', constants)
   })
   api.defineGlobal('EVENTS_AGGREGATION_TYPE', aggregation)

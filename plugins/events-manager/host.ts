@@ -14,6 +14,7 @@ export default function eventsManager(ports: EventsManagerPorts): Plugin {
     onlyIfNamed: true,
     guest: new URL('./guest.ts', import.meta.url),
     commands: {},
-    settings: (solution): Json => ({ builtIn: FORM_EVENTS, custom: ports.eventTypes(solution) }),
+    constants: FORM_EVENTS,
+    settings: (solution): Json => ports.eventTypes(solution),
   }
 }

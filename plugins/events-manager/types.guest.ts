@@ -1,7 +1,7 @@
 import type { GuestApi } from '../../runtime/sandbox/guest-api.d.ts'
 
-export type Api = GuestApi<Settings>
-type Settings = { readonly builtIn: readonly string[]; readonly custom: readonly string[] }
+/** The settings are the solution's own event types, the constants are the built-in ones. */
+export type Api = GuestApi<readonly string[], unknown, readonly string[]>
 
 export type Callback = (event: JSEvent, ...args: unknown[]) => unknown
 

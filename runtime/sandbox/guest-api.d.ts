@@ -3,7 +3,9 @@
  * guest part uses only this API and plain syntax. It never calls a prototype's method, because a script may have
  * replaced the method.
  */
-export interface GuestApi<Settings = unknown, State = unknown> {
+export interface GuestApi<Settings = unknown, State = unknown, Constants = unknown> {
+  /** The plugin's `constants`, or null. Don't pass an object in it to scripts, because calls may share it. */
+  readonly constants: Constants
   /**
    * `start` is called once in each context, before the solution's scripts run. It gets the result of the plugin's
    * `settings` for the solution's version, or null. The plugin's global itself is built without a solution, and then

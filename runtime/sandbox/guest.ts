@@ -18,7 +18,12 @@ import { createThrown } from './thrown.guest.ts'
 import type { CallText, ContextState, CreateBindings, Enter, FindEntry, Hooks, Host } from './types.guest.ts'
 import { list, record } from './values.guest.ts'
 
-type PluginGuest = { name: string; under: 'plugins' | null; build: (api: GuestApi, globals: object) => unknown }
+type PluginGuest = {
+  name: string
+  under: 'plugins' | null
+  constants: unknown
+  build: (api: GuestApi, globals: object) => unknown
+}
 
 /**
  * @param sample a `CallText` with the same shape as in real calls
@@ -78,10 +83,10 @@ function createBindings({ limits, plugins, first, isClient, globals, needs }: Pa
     encodeArgs,
   )
   const { scopes, addScope } = createScopes(globals)
-  const apiOf = createApi({
+  const parts = {
     ...{ state, hooks, limits, isClient, globals, quotaError, quotaOf },
     ...{ log, report, command, request },
-  })
+  }
 
   function forgetLastCall(): void {
     forgetCommands()
@@ -130,9 +135,9 @@ function createBindings({ limits, plugins, first, isClient, globals, needs }: Pa
   defineReplaceable(globals, 'scopes', scopes)
   for (let index = 0; index < plugins.length; index++) {
     if (needs?.plugins[index] === false) continue
-    const { name, under, build } = plugins[index] as PluginGuest
+    const { name, under, constants, build } = plugins[index] as PluginGuest
     const path = under === null ? name : `${under}.${name}`
-    const built = build(apiOf({ name, path }), globals)
+    const built = build(createApi({ name, path, constants }, parts), globals)
     if (built === undefined) continue
     if (under === null) defineGlobal(globals, name, built)
     else defineFrozen(underPlugins, name, built)

@@ -244,10 +244,20 @@ export type HardenedIsolate = {
 }
 
 function snapshotOf(trusted: Trusted, isClient: boolean) {
-  const code = `globalThis.${START} = ${trustedSource(trusted, isClient)}(globalThis);`
+  const limits = isClient ? undefined : inDictionary(trusted.limits)
+  const code = `globalThis.${START} = ${trustedSource(trusted, isClient, limits)}(globalThis);`
   const created = vm.Isolate.createSnapshot([{ code, filename: TRUSTED }]).copy()
   keepHashes(created)
   return new vm.ExternalCopy(created)
+}
+
+/**
+ * Returns the source of an object without a prototype. V8 stores its properties in a dictionary. For other objects, each
+ * context would have a hidden class for each property. Contexts for clients have them, because looking up a property is
+ * then faster.
+ */
+function inDictionary(limits: Trusted['limits']): string {
+  return JSON.stringify(limits).replace('{', '{"__proto__":null,')
 }
 
 /**
@@ -337,13 +347,17 @@ export function prepareIsolate(limits: Trusted['limits'], readTrusted: () => Tru
  * bootstrap and each plugin's guest part. A guest part runs again each time its binding is built, so it shares nothing
  * between calls.
  */
-function trustedSource({ bootstrap, guests, limits, rehearsal }: Trusted, isClient: boolean): string {
+function trustedSource(
+  { bootstrap, guests, rehearsal, ...trusted }: Trusted,
+  isClient: boolean,
+  limits = JSON.stringify(trusted.limits),
+): string {
   const sample = JSON.stringify(callText(rehearsal.call))
   const built = guests.map(
-    ({ name, under = null, source }) =>
-      `{ name: ${JSON.stringify(name)}, under: ${JSON.stringify(under)}, build: function (api, globalThis) { return ${asFunction(source)}(api) } }`,
+    ({ name, under = null, constants, source }) =>
+      `{ name: ${JSON.stringify(name)}, under: ${JSON.stringify(under)}, constants: ${JSON.stringify(constants)}, build: function (api, globalThis) { return ${asFunction(source)}(api) } }`,
   )
-  return `${asFunction(bootstrap)}(${JSON.stringify(limits)}, [${built.join(',\n')}], ${sample}, ${isClient})`
+  return `${asFunction(bootstrap)}(${limits}, [${built.join(',\n')}], ${sample}, ${isClient})`
 }
 
 /** Returns a guest file as an expression: a function that contains the file and returns its default export. */

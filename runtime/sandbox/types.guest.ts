@@ -49,8 +49,8 @@ export type CallText = {
 export type AnswerText = { kind: 'answer'; id: number; ok: boolean; value: unknown }
 /** Sent when the call has ended, if other calls share the context. After this, the call's bindings throw an error. */
 export type EndText = { kind: 'end' }
-/** A plugin's name, and the path that scripts use to access its binding, such as `plugins.database`. */
-export type Binding = { readonly name: string; readonly path: string }
+/** A plugin's name, the path that scripts use to access its binding, such as `plugins.database`, and its constants. */
+export type Binding = { readonly name: string; readonly path: string; readonly constants: unknown }
 export type Thrown = { name: string; message: string; stack: string; quota: Quota | null }
 export type Quota = { limit: string; allowed: number; used: number }
 
