@@ -3,7 +3,6 @@ import { jsonPlaces } from '../bundle/json-places.ts'
 import { parseStrictJson } from '../bundle/strict-json.ts'
 import type { CheckedFiles, UploadFiles } from '../protocol.ts'
 import { compileFault, createIsolate } from './isolate.ts'
-import { checkForRealm } from './realm-check.ts'
 import { warnOfReplacedNames } from './replaced-names.ts'
 import { findScopes } from './script-scopes.ts'
 import { stripTypes } from './strip-types.ts'
@@ -19,17 +18,16 @@ export async function checkUpload(files: UploadFiles): Promise<CheckedFiles> {
   findSyntaxFaults([...files.scripts, ...files.formScripts], [...scripts, ...formScripts], files.isolateMemory, faults)
   const withSources = <File extends NamedSource>(all: readonly File[], sources: readonly string[]) =>
     all.map((file, index) => ({ ...file, source: sources[index] ?? '' }))
-  const scopes = findScopes(withSources(files.scripts, scripts), withSources(files.formScripts, formScripts), faults)
-  warnings.push(
-    ...warnOfReplacedNames(withSources(files.scripts, scripts), withSources(files.formScripts, formScripts)),
-  )
+  const ours = withSources(files.scripts, scripts)
+  const ofForms = withSources(files.formScripts, formScripts)
+  const scopes = await findScopes(ours, ofForms, faults)
+  warnings.push(...(await warnOfReplacedNames(ours, ofForms)))
   const i18n = files.i18n.map((table) => readTexts(table, faults))
   const { forms, functions: formFunctions } = await checkForms(files, formScripts, i18n, faults, warnings)
   const login = files.loginTemplate ? await checkTemplate(files.loginTemplate) : null
   if (login) warnings.push(...login.warnings)
   const template = login?.template ?? null
-  const realmNames =
-    files.hardened && checkForRealm(withSources(files.scripts, scripts), files.hardened, scopes, faults)
+  const realmNames = files.hardened ? await checkRealm(ours, files.hardened, scopes, faults) : undefined
   return {
     faults,
     warnings,
@@ -67,12 +65,20 @@ function findSyntaxFaults(
   isolate.dispose()
 }
 
-// Two libraries are loaded on first use: an HTML parser for login pages, and a schema library for forms. Most uploads
-// don't need them, and checks of plugins never do. Loading them takes longer than checking a small upload.
+// These libraries are loaded on first use: an HTML parser for login pages, a schema library for forms, and a JavaScript
+// parser. Most uploads need few of them, and checks of plugins never need any. Loading them takes longer than checking a
+// small upload.
 
-/** Loads the HTML parser and the schema library before an upload arrives. */
+/** Loads the libraries before an upload arrives. */
 export async function getReady(): Promise<void> {
-  await Promise.all([import('./check-forms.ts'), import('../template/compile-template.ts')])
+  await Promise.all([import('./check-forms.ts'), import('./free-names.ts'), import('../template/compile-template.ts')])
+}
+
+async function checkRealm(
+  ...given: Parameters<typeof import('./realm-check.ts')['checkForRealm']>
+): Promise<CheckedFiles['realmNames']> {
+  const { checkForRealm } = await import('./realm-check.ts')
+  return checkForRealm(...given)
 }
 
 async function checkTemplate({ source, file }: NonNullable<UploadFiles['loginTemplate']>) {

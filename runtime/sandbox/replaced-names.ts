@@ -1,6 +1,4 @@
 import type { Warning } from '../bundle/faults.ts'
-import { freeNames } from './free-names.ts'
-import { topLevelNames } from './top-level-names.ts'
 
 type Script = { readonly file: string; readonly source: string }
 
@@ -36,17 +34,26 @@ export const REPLACED_NAMES: Readonly<Record<string, string>> = {
   'i18n.setI18NMessages': 'i18n.setI18NMessage(key, value)',
 }
 
-const ROOTS = new RegExp(
-  `\\b(?:${[...new Set(Object.keys(REPLACED_NAMES).map((name) => name.split('.')[0]))].join('|')})\\b`,
+const ANY = new RegExp(
+  `\\b(?:${Object.keys(REPLACED_NAMES)
+    .map((name) => name.split('.').join('\\s*\\.\\s*'))
+    .join('|')})\\b`,
 )
 
 /**
  * Warns about each of the `REPLACED_NAMES` at its first use in a script. A name that a script declares at its top level
  * belongs to the solution and is exempt in all scripts. A name declared in a form's script is exempt only there.
  */
-export function warnOfReplacedNames(scripts: readonly Script[], formScripts: readonly Script[]): Warning[] {
-  const suspects = [...scripts, ...formScripts].filter(({ source }) => ROOTS.test(source))
+export async function warnOfReplacedNames(
+  scripts: readonly Script[],
+  formScripts: readonly Script[],
+): Promise<Warning[]> {
+  const suspects = [...scripts, ...formScripts].filter(({ source }) => ANY.test(source))
   if (suspects.length === 0) return []
+  const [{ freeNames }, { topLevelNames }] = await Promise.all([
+    import('./free-names.ts'),
+    import('./top-level-names.ts'),
+  ])
   const declared = new Set(scripts.flatMap(({ source }) => topLevelNames(source).map(({ name }) => name)))
   return suspects.flatMap(({ file, source }) => {
     const reported = new Set<string>()

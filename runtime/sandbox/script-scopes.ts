@@ -1,8 +1,8 @@
 import type { Fault } from '../bundle/faults.ts'
 import { placeOf, splitModule } from '../bundle/layout.ts'
 import type { ScriptScope } from '../protocol.ts'
-import { freeNames } from './free-names.ts'
-import { type DeclaredName, topLevelNames } from './top-level-names.ts'
+import type { FreeName } from './free-names.ts'
+import type { DeclaredName } from './top-level-names.ts'
 
 type Script = { readonly module: string | null; readonly file: string; readonly source: string }
 type Declared = Script & { readonly name: string; readonly names: readonly DeclaredName[] }
@@ -18,13 +18,25 @@ const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]{0,99}$/
  * @param scripts scripts without types, in order
  * @param formScripts the forms' scripts, also without types and in order
  */
-export function findScopes(scripts: readonly Script[], formScripts: readonly Script[], faults: Fault[]): ScriptScope[] {
+export async function findScopes(
+  scripts: readonly Script[],
+  formScripts: readonly Script[],
+  faults: Fault[],
+): Promise<ScriptScope[]> {
+  const isAsked = [...scripts, ...formScripts].some(({ source }) => /\b(?:globals|scopes)\b/.test(source))
+  const areAlone = new Set(scripts.map(({ module }) => module)).size === scripts.length
+  if (areAlone && !isAsked) {
+    return scripts.map(({ file }) => ({ name: scopeOf(file), names: [], shared: [], isOwn: false }))
+  }
+  const [{ freeNames }, { topLevelNames }] = await Promise.all([
+    import('./free-names.ts'),
+    import('./top-level-names.ts'),
+  ])
   const declared = scripts.map(
     (script): Declared => ({ ...script, name: scopeOf(script.file), names: topLevelNames(script.source) }),
   )
   const twice = sharedNames(declared, faults)
-  findUses([...declared, ...formScripts], declared, twice, faults)
-  const isAsked = [...scripts, ...formScripts].some(({ source }) => /\b(?:globals|scopes)\b/.test(source))
+  findUses([...declared, ...formScripts], declared, twice, freeNames, faults)
   return declared.map(({ module, name, names }) => {
     const all = identifiersOf(names)
     const apart = twice.get(module)
@@ -74,7 +86,13 @@ function sharedNames(scripts: readonly Declared[], faults: Fault[]): Twice {
 }
 
 /** Finds uses of a shared name without its scope, including in other folders that don't declare the name themselves. */
-function findUses(users: readonly Script[], scripts: readonly Declared[], twice: Twice, faults: Fault[]): void {
+function findUses(
+  users: readonly Script[],
+  scripts: readonly Declared[],
+  twice: Twice,
+  freeNames: (source: string) => readonly FreeName[],
+  faults: Fault[],
+): void {
   if ([...twice.values()].every(({ size }) => size === 0)) return
   const known = new Set(
     scripts.flatMap(({ module, names }) =>

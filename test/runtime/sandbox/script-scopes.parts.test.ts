@@ -5,7 +5,7 @@ import { findScopes } from '../../../runtime/sandbox/script-scopes.ts'
 
 type Files = Readonly<Record<string, string>>
 
-function find(scripts: Files, forms: Files = {}) {
+async function find(scripts: Files, forms: Files = {}) {
   const faults: Fault[] = []
   const read = (files: Files) =>
     Object.entries(files).map(([file, source]) => ({
@@ -13,7 +13,7 @@ function find(scripts: Files, forms: Files = {}) {
       file,
       source,
     }))
-  const scopes = findScopes(read(scripts), read(forms), faults)
+  const scopes = await findScopes(read(scripts), read(forms), faults)
   return {
     scopes,
     faults: faults.map(({ code, file, line, column }) => `${code} ${file}:${line}:${column}`),
@@ -23,8 +23,8 @@ function find(scripts: Files, forms: Files = {}) {
 
 const TWO = { 'scopes/a.js': 'function f() { return f }\nvar one', 'scopes/b.js': 'var f = 1; function two() {}' }
 
-test('scopes: two scopes can declare the same name; each contains all its names, and only unique names are global', () => {
-  const { scopes, faults } = find({ 'globals.js': 'const a = scopes.a.f', ...TWO })
+test('scopes: two scopes can declare the same name; each contains all its names, and only unique names are global', async () => {
+  const { scopes, faults } = await find({ 'globals.js': 'const a = scopes.a.f', ...TWO })
   expect(faults).toEqual([])
   expect(scopes).toEqual([
     { name: 'globals', names: ['a'], shared: ['a'], isOwn: false },
@@ -33,8 +33,8 @@ test('scopes: two scopes can declare the same name; each contains all its names,
   ])
 })
 
-test('scopes: if an ambiguous name is used without a scope, an error at that line says what to write', () => {
-  const { faults, all } = find(
+test('scopes: if an ambiguous name is used without a scope, an error at that line says what to write', async () => {
+  const { faults, all } = await find(
     { 'globals.js': 'function g() {\n  return f() }', ...TWO, 'scopes/c.js': 'var c = () => (f) => f; typeof f' },
     { 'forms/x.js': 'function own() {}\n\n  own(f)', 'forms/y.js': 'let f; f = 1', 'modules/m/forms/z.js': 'f()' },
   )
@@ -47,8 +47,10 @@ test('scopes: if an ambiguous name is used without a scope, an error at that lin
   expect(all[0]?.message).toBe('"f" is declared in scopes/a.js, scopes/b.js: write scopes.a.f or scopes.b.f')
 })
 
-test('scopes: a name that a module declares itself is not ambiguous, even if two scopes in another folder declare it', () => {
-  expect(find({ 'modules/m/globals.js': 'var f; f = 1', ...TWO }, { 'modules/m/forms/z.js': 'f()' }).faults).toEqual([])
+test('scopes: a name that a module declares itself is not ambiguous, even if two scopes in another folder declare it', async () => {
+  expect(
+    (await find({ 'modules/m/globals.js': 'var f; f = 1', ...TWO }, { 'modules/m/forms/z.js': 'f()' })).faults,
+  ).toEqual([])
 })
 
 test.each([
@@ -62,14 +64,27 @@ test.each([
     { 'scopes/a.js': 'function onSolutionOpen() {}', 'scopes/b.js': 'function onSolutionOpen() {}' },
     'name_twice scopes/b.js:1:10',
   ],
-])('the same name in %s is an error', (_what, files, fault) => {
-  expect(find(files).faults).toEqual([fault])
+])('the same name in %s is an error', async (_what, files, fault) => {
+  expect((await find(files)).faults).toEqual([fault])
 })
 
-test('scopes: if no script uses globals or scopes, none are created', () => {
-  expect(find({ 'globals.js': 'const a = 1', 'scopes/a.js': 'var b' }).scopes).toEqual([
+test('scopes: if no script uses globals or scopes, none are created', async () => {
+  expect((await find({ 'globals.js': 'const a = 1', 'scopes/a.js': 'var b' })).scopes).toEqual([
     { name: 'globals', names: [], shared: [], isOwn: false },
     { name: 'a', names: [], shared: [], isOwn: false },
+  ])
+})
+
+test('scopes: the only script of each folder has no scope, unless a script uses globals or scopes', async () => {
+  const files = { 'scopes/a.js': 'var f', 'modules/m/globals.js': 'const f = 1' }
+  const none = { names: [], shared: [], isOwn: false }
+  expect((await find(files)).scopes).toEqual([
+    { name: 'a', ...none },
+    { name: 'globals', ...none },
+  ])
+  expect((await find(files, { 'forms/x.js': 'scopes.a.f' })).scopes).toEqual([
+    { name: 'a', names: ['f'], shared: [], isOwn: false },
+    { name: 'globals', names: ['f'], shared: ['f'], isOwn: false },
   ])
 })
 
