@@ -81,6 +81,7 @@ const isChecked = object(
 /** Checks for messages, by their `kind`. */
 const MESSAGES: Readonly<Record<FromSandbox['kind'], Check>> = {
   ready: object({ kind: isText }, { snapshot: isText }),
+  clientSnapshot: object({ kind: isText }, { snapshot: isText }),
   unready: object({ kind: isText, message: isMessage }),
   pong: object({ kind: isText }),
   settled: object({ kind: isText }),

@@ -139,6 +139,16 @@ export type ToSandbox =
    * need no more of `Trusted` than this message has.
    */
   | { readonly kind: 'prepare'; readonly limits: Trusted['limits']; readonly rehearsal: Rehearsal }
+  /**
+   * Creates the snapshot for clients; the process responds with `clientSnapshot`. Sent before the process receives any
+   * files or scripts. They could otherwise influence the snapshot, from which clients of all solutions start.
+   */
+  | { readonly kind: 'createClientSnapshot' }
+  /**
+   * Sent instead if another process has created the snapshot. One frame follows that is not a message: the snapshot, as
+   * bytes.
+   */
+  | { readonly kind: 'clientSnapshot' }
   /** `debug`, here and in `serve`: whether the isolates can be debugged. Not every version of Node.js supports this. */
   | { readonly kind: 'load'; readonly solution: SandboxSolution; readonly debug?: true }
   /** Sent instead of `load` if the process serves only clients. */
@@ -218,6 +228,8 @@ export type SandboxOutcome =
  */
 export type FromSandbox =
   | { readonly kind: 'ready'; readonly snapshot?: string }
+  /** The snapshot is in base64, as in `ready`. It is absent if it can't be created. */
+  | { readonly kind: 'clientSnapshot'; readonly snapshot?: string }
   /** The code that every context contains can't be built, because an operator's plugin is invalid. */
   | { readonly kind: 'unready'; readonly message: string }
   | { readonly kind: 'pong' }

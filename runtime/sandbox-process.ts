@@ -14,7 +14,7 @@ import type { FromSandbox, ToSandbox, Trusted } from './protocol.ts'
 import { checkFromSandbox } from './protocol-check.ts'
 import { AS_SOCKET } from './sandbox/channel.ts'
 import { startChildWithChannel } from './start-child.ts'
-import { unicodeEscape } from './template/escape.ts'
+import { createTrustedFrames, forgetFrames, type TrustedFrames, trustedFrames } from './trusted-frames.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const { name, libc, prebuilds, hasGroups, hasDuplexPipes } = platformOf()
@@ -182,38 +182,14 @@ export function startSandboxProcess(options: SandboxProcessOptions): SandboxProc
   )
   if ('failure' in started) return notStarted(started.failure)
   const isDebugged = options.debugNode !== undefined
-  const created = wrap(started.child, started.channel, isDebugged, (snapshot) => {
-    // A debugged process runs another version of Node.js, whose snapshot the other processes can't read.
-    if (!isDebugged) prepareFrames.set(options.trusted, encodePrepare(options.trusted, Buffer.from(snapshot, 'base64')))
-  })
+  // A debugged process runs another version of Node.js, so it can't share snapshots with the other processes.
+  const frames = isDebugged ? createTrustedFrames(options.trusted) : trustedFrames(options.trusted)
+  const created = wrap(started.child, started.channel, isDebugged, frames)
   startBehind(created.pid)
-  started.channel.write(isDebugged ? encodePrepare(options.trusted) : prepareFrame(options.trusted))
-  // If V8 can't read the snapshot, the next process creates a new one.
-  created.ready.catch(() => prepareFrames.delete(options.trusted))
+  for (const frame of frames.prepare()) started.channel.write(frame)
+  // If V8 can't read a snapshot, the next process creates a new one.
+  created.ready.catch(() => forgetFrames(options.trusted))
   return created
-}
-
-const prepareFrames = new WeakMap<Trusted, Buffer>()
-
-/**
- * Returns the first frames for a process. They are cached, because they are large (about 400 kB) and identical for all
- * processes. Once a process has created the snapshot, they contain the snapshot (1 MB).
- */
-function prepareFrame(trusted: Trusted): Buffer {
-  const created = prepareFrames.get(trusted) ?? encodePrepare(trusted)
-  prepareFrames.set(trusted, created)
-  return created
-}
-
-function encodePrepare(trusted: Trusted, snapshot = Buffer.of()): Buffer {
-  const { limits, rehearsal } = trusted
-  const message: ToSandbox = { kind: 'prepare', limits, rehearsal }
-  return Buffer.concat([JSON.stringify(message), inAscii(JSON.stringify(trusted)), snapshot].map(encodeFrame))
-}
-
-/** Escapes all characters outside of ASCII in a JSON text. V8 stores and decodes ASCII in half the space and time. */
-function inAscii(json: string): string {
-  return json.replace(/[\u0080-\uffff]/g, unicodeEscape)
 }
 
 /** Returns an object that behaves like a process that exited before it was ready. */
@@ -241,13 +217,7 @@ function notStarted(failure: Promise<Error>): SandboxProcess {
   return created
 }
 
-/** @param keepSnapshot called with the snapshot if the process created one */
-function wrap(
-  child: ChildProcess,
-  channel: Duplex,
-  isDebugged: boolean,
-  keepSnapshot: (snapshot: string) => void,
-): SandboxProcess {
+function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean, frames: TrustedFrames): SandboxProcess {
   const ready = Promise.withResolvers<void>()
   // Prevent an unhandled rejection if nobody awaits `ready`. Callers that await it still get the error.
   ready.promise.catch(() => {})
@@ -256,6 +226,9 @@ function wrap(
   let over = false
   let isGone = false
   let isReady = false
+  let hasWork = false
+  /** Whether the process has to create the snapshot for clients, and has not sent it yet. */
+  let owesSnapshot = false
   const debug = isDebugged ? createDebugSessions(send) : null
 
   function end(byOthers: boolean): void {
@@ -280,7 +253,7 @@ function wrap(
     if (isReady) return
     isReady = true
     clearTimeout(notReady)
-    if (snapshot !== undefined) keepSnapshot(snapshot)
+    if (snapshot !== undefined) frames.keep(snapshot)
     ready.resolve()
   }
 
@@ -301,7 +274,10 @@ function wrap(
       const message = checkFromSandbox(content.toString())
       if (message === null) kill()
       else if (message.kind === 'ready') becomeReady(message.snapshot)
-      else if (message.kind === 'unready') fail(message.message)
+      else if (message.kind === 'clientSnapshot') {
+        if (owesSnapshot) frames.keepForClients(message.snapshot)
+        owesSnapshot = false
+      } else if (message.kind === 'unready') fail(message.message)
       else if (message.kind === 'inspected' || message.kind === 'detached') debug?.take(message)
       else created.onMessage?.(message)
     },
@@ -311,10 +287,7 @@ function wrap(
       if (!reader.push(chunk)) kill()
     } catch (error) {
       // A message from a compromised process must not crash the host.
-      const place = (error as Error).stack?.split('\n').find((line) => line.startsWith('    at '))
-      process.emitWarning(
-        `the host terminated a sandbox process because it could not handle a message from the process (${place?.trim()})`,
-      )
+      warnOf(error as Error)
       kill()
     }
   })
@@ -323,7 +296,10 @@ function wrap(
   child.on('exit', (_code, signal) => exited(signal))
 
   function write(message: ToSandbox): void {
-    if (!over) channel.write(encodeFrame(JSON.stringify(message)))
+    if (over) return
+    if (!hasWork && !isDebugged && isForClients(message)) owesSnapshot = prepareClients(channel, frames)
+    hasWork = true
+    channel.write(encodeFrame(JSON.stringify(message)))
   }
 
   function flush(): void {
@@ -359,4 +335,22 @@ function wrap(
     debug,
   }
   return created
+}
+
+/** Whether a process with this first message needs the snapshot for clients. Almost every check also opens a client. */
+function isForClients({ kind }: ToSandbox): boolean {
+  return kind === 'serve' || kind === 'check' || kind === 'getReadyToCheck'
+}
+
+/** @returns whether the process has to create the snapshot for clients */
+function prepareClients(channel: Duplex, frames: TrustedFrames): boolean {
+  for (const frame of frames.forClients()) channel.write(frame)
+  return !frames.hasClientSnapshot()
+}
+
+function warnOf({ stack }: Error): void {
+  const place = stack?.split('\n').find((line) => line.startsWith('    at '))
+  process.emitWarning(
+    `the host terminated a sandbox process because it could not handle a message from the process (${place?.trim()})`,
+  )
 }

@@ -228,6 +228,10 @@ export type PreparedIsolate = {
   readonly hardened: () => HardenedIsolate
   /** Creates another isolate, for clients. Its contexts also start with the parts that only clients have. */
   readonly another: () => ivm.Isolate
+  /** Creates the snapshot for clients. @returns it in base64 */
+  readonly clientSnapshot: () => string
+  /** Passes the snapshot for clients that another process created. */
+  readonly useClientSnapshot: (snapshot: Buffer) => void
   /**
    * Creates an isolate that a debugger can attach to. On Node 26, attaching a debugger aborts the process.
    * @param isClient whether it is for clients
@@ -273,6 +277,10 @@ function keepHashes(snapshot: ArrayBuffer): void {
   if (start.getUint32(0, true) === 1 && start.getUint32(4, true) === 1) start.setUint32(4, 0, true)
 }
 
+function inBase64(snapshot: ReturnType<typeof snapshotOf>): string {
+  return Buffer.from(snapshot.copy()).toString('base64')
+}
+
 function copyOf({ buffer, byteOffset, byteLength }: Buffer) {
   return new vm.ExternalCopy(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer, { transferOut: true })
 }
@@ -313,7 +321,7 @@ export function prepareIsolate(limits: Trusted['limits'], readTrusted: () => Tru
     isolate,
     limits,
     sharedTable,
-    newSnapshot: known.length === 0 ? Buffer.from(snapshot.copy()).toString('base64') : null,
+    newSnapshot: known.length === 0 ? inBase64(snapshot) : null,
     freshContext() {
       const fresh = ahead ?? makeContext()
       ahead = null
@@ -332,6 +340,13 @@ export function prepareIsolate(limits: Trusted['limits'], readTrusted: () => Tru
     another() {
       forClients ??= snapshotOf(trusted(), true)
       return new vm.Isolate({ memoryLimit, snapshot: forClients })
+    },
+    clientSnapshot() {
+      forClients ??= snapshotOf(trusted(), true)
+      return inBase64(forClients)
+    },
+    useClientSnapshot(created) {
+      forClients = copyOf(created)
     },
     debugged: (isClient) =>
       new vm.Isolate({

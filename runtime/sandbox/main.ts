@@ -42,6 +42,8 @@ type Preparation = { readonly message: Extract<ToSandbox, { kind: 'prepare' }>; 
 const waiting = new Map<number, Extract<ToSandbox, { kind: 'call' }>>()
 /** Set from the `prepare` message until the two frames that follow it have arrived. */
 let preparation: Preparation | null = null
+/** Whether the next frame is the snapshot for clients. */
+let isSnapshotNext = false
 /**
  * The channel is sped up after this many calls and answers. Chosen here: a process that serves only one or two sign-ins
  * never needs it.
@@ -73,11 +75,22 @@ function receive(content: Buffer): void {
     receivePart(preparation, content)
     return
   }
+  if (isSnapshotNext) {
+    isSnapshotNext = false
+    prepared?.useClientSnapshot(content)
+    return
+  }
   const message = JSON.parse(content.toString()) as ToSandbox
   clearTimeout(warming)
   switch (message.kind) {
     case 'prepare':
       preparation = { message, parts: [] }
+      return
+    case 'createClientSnapshot':
+      sendClientSnapshot()
+      return
+    case 'clientSnapshot':
+      isSnapshotNext = true
       return
     case 'load':
       if (message.debug) {
@@ -189,6 +202,18 @@ function prepare({ limits, rehearsal }: Preparation['message'], trusted: () => T
     send({ kind: 'ready', ...(newSnapshot === null ? {} : { snapshot: newSnapshot }) })
     if (newSnapshot === null) warming = setTimeout(reportFailure, WARM_UP_AFTER, () => warmUp(isolate, rehearsal))
   })
+}
+
+/**
+ * Always responds, so that no later message can pass for the response. If a plugin fails for clients, each client
+ * reports the error.
+ */
+function sendClientSnapshot(): void {
+  let snapshot: string | undefined
+  try {
+    snapshot = prepared?.clientSnapshot()
+  } catch {}
+  send({ kind: 'clientSnapshot', ...(snapshot === undefined ? {} : { snapshot }) })
 }
 
 function reportFailure(act: () => void): void {

@@ -23,6 +23,7 @@ import { readTrusted } from '../../base/bundles/trusted.ts'
 import { createLimits } from '../../runtime/limits.ts'
 import type { FromSandbox } from '../../runtime/protocol.ts'
 import { BINARY, type SandboxProcess, startSandboxProcess } from '../../runtime/sandbox-process.ts'
+import { trustedFrames } from '../../runtime/trusted-frames.ts'
 import { ESCAPE, withHole } from './escaped/hole.ts'
 
 // Tests what a script can still do if it escapes from its isolate and runs JavaScript in the sandbox process. The
@@ -184,6 +185,14 @@ describe('escaped code can read its own program, but no other file', () => {
   ])('%s', async (_what, code, outcome) => {
     expect(await outcomeOf(code)).toBe(outcome)
   })
+})
+
+test('escaped code cannot replace the snapshot from which clients of all solutions start', async () => {
+  const forged = quoted(JSON.stringify({ kind: 'clientSnapshot', snapshot: 'Zm9yZ2Vk' }))
+  const send = `const text = Buffer.from(${forged}); const length = Buffer.alloc(4); length.writeUInt32BE(text.length)`
+  expect(await outcomeOf(`${FS} ${send}; return fs.writeSync(3, Buffer.concat([length, text]))`)).toMatch(/^done \d+$/)
+  expect(trustedFrames(trusted).hasClientSnapshot()).toBe(false)
+  expect(await outcomeOf('return 1')).toBe('done 1')
 })
 
 describe('escaped code cannot write', () => {

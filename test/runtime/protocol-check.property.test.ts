@@ -381,6 +381,8 @@ const CHECKED = {
 const SAMPLES: readonly Record<string, unknown>[] = [
   { kind: 'ready' },
   { kind: 'ready', snapshot: 'c25hcA==' },
+  { kind: 'clientSnapshot' },
+  { kind: 'clientSnapshot', snapshot: 'c25hcA==' },
   { kind: 'pong' },
   { kind: 'unready', message: 'm' },
   { kind: 'loaded', faults: [FAULT] },

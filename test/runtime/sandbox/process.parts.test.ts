@@ -11,6 +11,7 @@ import { createLimits } from '../../../runtime/limits.ts'
 import { residentSize } from '../../../runtime/process-memory.ts'
 import { checkFromSandbox } from '../../../runtime/protocol-check.ts'
 import { SANDBOX_FLAGS, type SandboxProcess, startSandboxProcess } from '../../../runtime/sandbox-process.ts'
+import { trustedFrames } from '../../../runtime/trusted-frames.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
@@ -101,6 +102,27 @@ test('a sandbox process ignores SIGUSR1, and has no thread that would open a deb
   process.kill(pid, 'SIGUSR1')
   started.send({ kind: 'ping' })
   expect(await answered.promise).toBe('pong')
+})
+
+test('the first process for clients creates their snapshot before its work, and the next one starts from it', async () => {
+  const own = readTrusted(plugins, createSandboxSolutionMaker(plugins), { ...limits, CALL_REQUESTS: 7 })
+  const frames = trustedFrames(own)
+  const { solution } = own.rehearsal
+  for (const isKnown of [false, true]) {
+    const process = startSandboxProcess({ timeZone: 'Etc/UTC', trusted: own })
+    started = process
+    await process.ready
+    expect([frames.hasClientSnapshot(), frames.forClients().length]).toEqual([isKnown, isKnown ? 2 : 1])
+    const ended = new Promise<unknown>((resolve) => {
+      process.onMessage = (message) => {
+        if (message.kind === 'ended') resolve(message.outcome)
+      }
+    })
+    process.send({ kind: 'serve', solution: { ...solution, clients: { formScripts: [], settings: {}, tables: {} } } })
+    process.send({ kind: 'open', client: 1, id: 1 })
+    expect(await ended).toMatchObject({ ok: true })
+    process.kill()
+  }
 })
 
 test('if a sandbox process receives unreadable data, it exits, and the host notices', async () => {

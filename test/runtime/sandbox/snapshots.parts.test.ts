@@ -39,18 +39,36 @@ test('the snapshots of Node.js and of V8 have the same read-only heap, so isolat
   expect(others).toEqual([])
 })
 
-test('V8 does not rehash our snapshot for each context', () => {
-  const code = `import { builtInPlugins } from './base/bundles/plugins.ts'
+const PREPARE = `import { builtInPlugins } from './base/bundles/plugins.ts'
 import { createSandboxSolutionMaker } from './base/bundles/sandbox-solution.ts'
 import { readTrusted } from './base/bundles/trusted.ts'
 import { createLimits } from './runtime/limits.ts'
 import { prepareIsolate } from './runtime/sandbox/isolate.ts'
 const limits = createLimits()
 const plugins = builtInPlugins('none', limits)
-const trusted = readTrusted(plugins, createSandboxSolutionMaker(plugins), limits)
+const trusted = readTrusted(plugins, createSandboxSolutionMaker(plugins), limits)`
+
+test('V8 does not rehash our snapshot for each context', () => {
+  const code = `${PREPARE}
 process.stdout.write(prepareIsolate(limits, () => trusted, Buffer.of()).newSnapshot)`
   const snapshot = printedBy(['--no-node-snapshot', '--no-warnings'], code)
   expect([snapshot.readUInt32LE(0), snapshot.readUInt32LE(4)]).toEqual([1, 0])
+})
+
+test('isolates for clients start from the snapshot of another process', () => {
+  const code = `${PREPARE}
+const first = prepareIsolate(limits, () => trusted, Buffer.of())
+const [snapshot, forClients] = [first.newSnapshot, first.clientSnapshot()].map((text) => Buffer.from(text, 'base64'))
+const second = prepareIsolate(limits, () => { throw new Error('the snapshot was not used') }, snapshot)
+second.useClientSnapshot(forClients)
+const found = [second.another(), second.another()].map((isolate) => {
+  const context = isolate.createContextSync()
+  return context.evalSync('typeof solhostStart + typeof security')
+})
+process.stdout.write(Buffer.from([forClients.equals(snapshot), ...found].join()).toString('base64'))
+process.exit()`
+  const found = printedBy(['--no-node-snapshot', '--no-warnings'], code).toString()
+  expect(found).toBe('false,functionobject,functionobject')
 })
 
 test.each([
