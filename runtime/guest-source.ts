@@ -36,7 +36,7 @@ export function readGuest(file: URL): string {
   }
 
   const source = read(file)
-  // The functions keep the variables. Without the objects in them, each new context has fewer objects to create.
-  const cleared = [...names.values()].map((name) => `${name} = `).join('')
-  return parts.join('') + source.replace(/^export default /m, `${cleared}null\n$&`)
+  // The functions' closures keep these variables. Without the objects in them, V8 creates fewer objects in each context.
+  const cleared = [...names.values()].map((name) => `${name} = null\n`).join('')
+  return parts.join('') + source.replace(/^export default /m, `${cleared}$&`)
 }

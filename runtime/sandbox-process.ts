@@ -14,7 +14,13 @@ import type { FromSandbox, ToSandbox, Trusted } from './protocol.ts'
 import { checkFromSandbox } from './protocol-check.ts'
 import { AS_SOCKET } from './sandbox/channel.ts'
 import { startChildWithChannel } from './start-child.ts'
-import { createTrustedFrames, forgetFrames, type TrustedFrames, trustedFrames } from './trusted-frames.ts'
+import {
+  createSnapshotExchange,
+  createTrustedFrames,
+  forgetFrames,
+  type TrustedFrames,
+  trustedFrames,
+} from './trusted-frames.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const { name, libc, prebuilds, hasGroups, hasDuplexPipes } = platformOf()
@@ -94,7 +100,7 @@ const FINDING_FLAGS = [`--allow-fs-read=${dirname(ISOLATED_VM)}`, `--allow-fs-re
  */
 const READY_TIME = 20_000
 
-/** Maximum frame size for a call, in bytes. Results, commands and log lines have far lower limits. */
+/** Maximum frame size, in bytes. A snapshot needs 1.2 MB. Results, commands and log lines have far lower limits. */
 export const MAX_CALL_FRAME = 4 * 1024 ** 2
 
 /** Maximum frame size for debugging, in bytes. Debuggers request whole scripts, and heap snapshots in large chunks. */
@@ -187,8 +193,8 @@ export function startSandboxProcess(options: SandboxProcessOptions): SandboxProc
   const created = wrap(started.child, started.channel, isDebugged, frames)
   startBehind(created.pid)
   for (const frame of frames.prepare()) started.channel.write(frame)
-  // If V8 can't read a snapshot, the next process creates a new one.
-  created.ready.catch(() => forgetFrames(options.trusted))
+  // V8 may be unable to read the snapshot.
+  created.ready.catch(() => forgetFrames(options.trusted, frames))
   return created
 }
 
@@ -226,9 +232,8 @@ function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean, frames:
   let over = false
   let isGone = false
   let isReady = false
-  let hasWork = false
-  /** Whether the process has to create the snapshot for clients, and has not sent it yet. */
-  let owesSnapshot = false
+  // A debugged process creates its own snapshots.
+  const exchange = isDebugged ? null : createSnapshotExchange(frames)
   const debug = isDebugged ? createDebugSessions(send) : null
 
   function end(byOthers: boolean): void {
@@ -272,14 +277,11 @@ function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean, frames:
     (content) => {
       if (over) return
       const message = checkFromSandbox(content.toString())
-      if (message === null) kill()
+      if (message === null || exchange?.accepts(message) === false) kill()
       else if (message.kind === 'ready') becomeReady(message.snapshot)
-      else if (message.kind === 'clientSnapshot') {
-        if (owesSnapshot) frames.keepForClients(message.snapshot)
-        owesSnapshot = false
-      } else if (message.kind === 'unready') fail(message.message)
+      else if (message.kind === 'unready') fail(message.message)
       else if (message.kind === 'inspected' || message.kind === 'detached') debug?.take(message)
-      else created.onMessage?.(message)
+      else if (message.kind !== 'clientSnapshot') created.onMessage?.(message)
     },
   )
   channel.on('data', (chunk: Buffer) => {
@@ -297,8 +299,7 @@ function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean, frames:
 
   function write(message: ToSandbox): void {
     if (over) return
-    if (!hasWork && !isDebugged && isForClients(message)) owesSnapshot = prepareClients(channel, frames)
-    hasWork = true
+    for (const frame of exchange?.before(message) ?? []) channel.write(frame)
     channel.write(encodeFrame(JSON.stringify(message)))
   }
 
@@ -326,7 +327,7 @@ function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean, frames:
     sendSoon,
     kill,
     allowLargeFrames: (bytes) => {
-      maxFrame = Math.max(bytes, isDebugged ? MAX_DEBUG_FRAME : 0)
+      maxFrame = Math.max(bytes, maxFrame)
     },
     onMessage: null,
     onEnd: null,
@@ -335,17 +336,6 @@ function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean, frames:
     debug,
   }
   return created
-}
-
-/** Whether a process with this first message needs the snapshot for clients. Almost every check also opens a client. */
-function isForClients({ kind }: ToSandbox): boolean {
-  return kind === 'serve' || kind === 'check' || kind === 'getReadyToCheck'
-}
-
-/** @returns whether the process has to create the snapshot for clients */
-function prepareClients(channel: Duplex, frames: TrustedFrames): boolean {
-  for (const frame of frames.forClients()) channel.write(frame)
-  return !frames.hasClientSnapshot()
 }
 
 function warnOf({ stack }: Error): void {

@@ -1,5 +1,6 @@
 import { encodeFrame } from './frames.ts'
-import type { ToSandbox, Trusted } from './protocol.ts'
+import { platformOf } from './platforms.js'
+import type { FromSandbox, ToSandbox, Trusted } from './protocol.ts'
 import { unicodeEscape } from './template/escape.ts'
 
 /**
@@ -10,7 +11,7 @@ export type TrustedFrames = {
   /** The first frames for a process: 400 kB, and 700 kB more if a process has created the snapshot. */
   readonly prepare: () => readonly Buffer[]
   readonly hasClientSnapshot: () => boolean
-  /** The frames before the work of a process that needs the snapshot for clients (900 kB). */
+  /** The frames that precede the work of a process for clients. They are 900 kB once the snapshot for clients exists. */
   readonly forClients: () => readonly Buffer[]
   /** @param snapshot in base64 */
   readonly keep: (snapshot: string) => void
@@ -27,8 +28,9 @@ export function trustedFrames(trusted: Trusted): TrustedFrames {
   return frames
 }
 
-export function forgetFrames(trusted: Trusted): void {
-  known.delete(trusted)
+/** Call this if a process could not start from the frames' snapshot. The next process then creates new snapshots. */
+export function forgetFrames(trusted: Trusted, frames: TrustedFrames): void {
+  if (known.get(trusted) === frames) known.delete(trusted)
 }
 
 export function createTrustedFrames(trusted: Trusted): TrustedFrames {
@@ -51,6 +53,48 @@ export function createTrustedFrames(trusted: Trusted): TrustedFrames {
       if (created !== undefined) clientSnapshot = encodeFrame(Buffer.from(created, 'base64'))
     },
   }
+}
+
+/** Passes the snapshot for clients to one process, or receives it from the process. */
+export type SnapshotExchange = {
+  /** @returns the frames to send before the message */
+  readonly before: (message: ToSandbox) => readonly Buffer[]
+  /** @returns false if only a process that a script has taken over can have sent the message */
+  readonly accepts: (message: FromSandbox) => boolean
+}
+
+/**
+ * Asks the process for the snapshot before it sends the process anything of a solution. The process responds before it
+ * reads anything else, so its first message after the request is the response, and no script has influenced it.
+ * Chosen here: on Windows, each process creates its own snapshot, because a script could run while the response is still
+ * queued in the process.
+ */
+export function createSnapshotExchange(frames: TrustedFrames): SnapshotExchange {
+  let hasWork = false
+  let owesSnapshot = false
+
+  return {
+    before(message) {
+      if (hasWork) return []
+      hasWork = true
+      if (!isForClients(message) || !platformOf().hasDuplexPipes) return []
+      owesSnapshot = !frames.hasClientSnapshot()
+      return frames.forClients()
+    },
+    accepts(message) {
+      if (message.kind === 'ready' || message.kind === 'unready') return true
+      if (message.kind !== 'clientSnapshot') return !owesSnapshot
+      if (!owesSnapshot) return false
+      owesSnapshot = false
+      frames.keepForClients(message.snapshot)
+      return true
+    },
+  }
+}
+
+/** Whether a process with this first message needs the snapshot for clients. Almost every check also opens a client. */
+function isForClients({ kind }: ToSandbox): boolean {
+  return kind === 'serve' || kind === 'check' || kind === 'getReadyToCheck'
 }
 
 function encodeMessage(message: ToSandbox): Buffer {

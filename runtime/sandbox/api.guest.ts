@@ -21,16 +21,17 @@ type ApiParts = {
 
 /**
  * The API for a plugin's guest part. A class, because functions for each plugin would take time in each new context, and
- * in each call of the hardened realm. No script gets such an object, so none can change the prototype.
+ * in each call of the hardened realm. No script gets such an object.
  */
 class Api implements GuestApi, Binding {
+  // Without `declare`, V8 would first define each field as undefined.
   declare readonly name: string
   declare readonly path: string
   declare readonly constants: unknown
   declare readonly isClient: boolean
   declare readonly limits: Limits
   declare readonly safe: typeof safe
-  declare readonly parts: ApiParts
+  readonly #parts: ApiParts
 
   constructor({ name, path, constants }: Binding, parts: ApiParts) {
     this.name = name
@@ -39,16 +40,16 @@ class Api implements GuestApi, Binding {
     this.isClient = parts.isClient
     this.limits = parts.limits
     this.safe = safe
-    this.parts = parts
+    this.#parts = parts
   }
 
   state(): unknown {
-    return stateOf(this.parts.state, this.name)
+    return stateOf(this.#parts.state, this.name)
   }
 
   onLoad(start: (settings: unknown) => void): void {
     const { name } = this
-    const { loadStarts } = this.parts.hooks
+    const { loadStarts } = this.#parts.hooks
     // Don't assign the function to the property directly: see `state.host` in guest.ts.
     const onLoad = (settings: Record<string, unknown>) => start(settings[name] ?? null)
     loadStarts[loadStarts.length] = onLoad
@@ -56,75 +57,75 @@ class Api implements GuestApi, Binding {
 
   onCall(start: (state: unknown, lastCounted: boolean) => void): void {
     const { name } = this
-    const { state, hooks } = this.parts
+    const { state, hooks } = this.#parts
     const { callStarts } = hooks
     const onCall = (lastCounted: boolean) => start(stateOf(state, name), lastCounted)
     callStarts[callStarts.length] = onCall
   }
 
   entry(method: string, run: (...args: never[]) => unknown): void {
-    this.parts.hooks.entries[`${this.name}.${method}`] = run as () => unknown
+    this.#parts.hooks.entries[`${this.name}.${method}`] = run as () => unknown
   }
 
   beforeReturn(step: () => Promise<void> | null): void {
-    this.parts.hooks.beforeReturn = step
+    this.#parts.hooks.beforeReturn = step
   }
 
   onReturn(read: (value: unknown) => string | null): void {
-    this.parts.hooks.readResult = read
+    this.#parts.hooks.readResult = read
   }
 
   onScript(run: (name: string, script: () => unknown) => void): void {
-    this.parts.hooks.runScript = run
+    this.#parts.hooks.runScript = run
   }
 
   offer<Name extends keyof Offers>(what: Name, offered: Offers[Name]): void {
-    const offers: Partial<Offers> = this.parts.hooks.offers
+    const offers: Partial<Offers> = this.#parts.hooks.offers
     offers[what] = offered
   }
 
   offered<Name extends keyof Offers>(what: Name): Offers[Name] | null {
-    return this.parts.hooks.offers[what] ?? null
+    return this.#parts.hooks.offers[what] ?? null
   }
 
   command(method: string, args: readonly unknown[]): void {
-    this.parts.command(this, method, args)
+    this.#parts.command(this, method, args)
   }
 
   request(method: string, args: readonly unknown[]): Promise<unknown> {
-    return this.parts.request(this, method, args)
+    return this.#parts.request(this, method, args)
   }
 
   lookUp(table: string, key: string): string | null {
-    return this.parts.state.host('look', `${this.name} ${table}`, key)
+    return this.#parts.state.host('look', `${this.name} ${table}`, key)
   }
 
   log(level: 'debug' | 'info' | 'warn' | 'error', message: string): void {
-    this.parts.log(level, message)
+    this.#parts.log(level, message)
   }
 
   report(error: unknown, what: string): void {
-    this.parts.report(error, what)
+    this.#parts.report(error, what)
   }
 
   defineGlobal(name: string, value: unknown): void {
-    defineGlobal(this.parts.globals, name, value)
+    defineGlobal(this.#parts.globals, name, value)
   }
 
   quotaError(limit: string, allowed: number, used: unknown, where?: string): Error {
-    return this.parts.quotaError(limit, allowed, used, where)
+    return this.#parts.quotaError(limit, allowed, used, where)
   }
 
   isQuotaError(error: unknown): boolean {
-    return this.parts.quotaOf(error) !== null
+    return this.#parts.quotaOf(error) !== null
   }
 
   isAllowedAddress(address: string): boolean {
-    return address.length <= 2048 && this.parts.state.host('address', address) !== null
+    return address.length <= 2048 && this.#parts.state.host('address', address) !== null
   }
 
   uuid(): string {
-    return this.parts.state.host('uuid', '') as string
+    return this.#parts.state.host('uuid', '') as string
   }
 
   list<T>(): T[] {
@@ -139,6 +140,9 @@ class Api implements GuestApi, Binding {
     return lengthOf(array)
   }
 }
+
+freeze(Api)
+freeze(Api.prototype)
 
 function stateOf({ running, message }: ContextState, name: string): unknown {
   return running ? (message.state[name] ?? null) : null

@@ -65,9 +65,9 @@ function findSyntaxFaults(
   isolate.dispose()
 }
 
-// These libraries are loaded on first use: an HTML parser for login pages, a schema library for forms, and a JavaScript
-// parser. Most uploads need few of them, and checks of plugins never need any. Loading them takes longer than checking a
-// small upload.
+// These libraries are loaded on first use: an HTML parser for login pages, a schema library for forms, and a parser and a
+// scope analyser for JavaScript. Most uploads need few of them, and checks of plugins never need any. Loading them takes
+// longer than checking a small upload.
 
 /** Loads the libraries before an upload arrives. */
 export async function getReady(): Promise<void> {

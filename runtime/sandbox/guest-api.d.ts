@@ -1,7 +1,7 @@
 /**
  * The API for a plugin's guest part. Its built-in functions were captured before any of the solution's scripts ran. A
  * guest part uses only this API and plain syntax. It never calls a prototype's method, because a script may have
- * replaced the method.
+ * replaced the method. The functions of this object work only as its methods.
  */
 export interface GuestApi<Settings = unknown, State = unknown, Constants = unknown> {
   /** The plugin's `constants`, or null. Don't pass an object in it to scripts, because calls may share it. */

@@ -230,7 +230,7 @@ export type PreparedIsolate = {
   readonly another: () => ivm.Isolate
   /** Creates the snapshot for clients. @returns it in base64 */
   readonly clientSnapshot: () => string
-  /** Passes the snapshot for clients that another process created. */
+  /** Sets the snapshot for clients, which another process created. */
   readonly useClientSnapshot: (snapshot: Buffer) => void
   /**
    * Creates an isolate that a debugger can attach to. On Node 26, attaching a debugger aborts the process.

@@ -205,7 +205,8 @@ function prepare({ limits, rehearsal }: Preparation['message'], trusted: () => T
 }
 
 /**
- * Always responds, so that no later message can pass for the response. If a plugin fails for clients, each client
+ * Always responds, so that no later message can pass for the response. The response is written completely before the
+ * process reads its next message (`channel.ts`), so no script can change it. If a plugin fails for clients, each client
  * reports the error.
  */
 function sendClientSnapshot(): void {

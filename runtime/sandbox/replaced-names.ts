@@ -34,7 +34,7 @@ export const REPLACED_NAMES: Readonly<Record<string, string>> = {
   'i18n.setI18NMessages': 'i18n.setI18NMessage(key, value)',
 }
 
-const ANY = new RegExp(
+const MENTIONED = new RegExp(
   `\\b(?:${Object.keys(REPLACED_NAMES)
     .map((name) => name.split('.').join('\\s*\\.\\s*'))
     .join('|')})\\b`,
@@ -48,7 +48,7 @@ export async function warnOfReplacedNames(
   scripts: readonly Script[],
   formScripts: readonly Script[],
 ): Promise<Warning[]> {
-  const suspects = [...scripts, ...formScripts].filter(({ source }) => ANY.test(source))
+  const suspects = [...scripts, ...formScripts].filter(({ source }) => MENTIONED.test(source))
   if (suspects.length === 0) return []
   const [{ freeNames }, { topLevelNames }] = await Promise.all([
     import('./free-names.ts'),

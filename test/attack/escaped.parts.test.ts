@@ -21,7 +21,7 @@ import { builtInPlugins } from '../../base/bundles/plugins.ts'
 import { createSandboxSolutionMaker } from '../../base/bundles/sandbox-solution.ts'
 import { readTrusted } from '../../base/bundles/trusted.ts'
 import { createLimits } from '../../runtime/limits.ts'
-import type { FromSandbox } from '../../runtime/protocol.ts'
+import type { FromSandbox, ToSandbox } from '../../runtime/protocol.ts'
 import { BINARY, type SandboxProcess, startSandboxProcess } from '../../runtime/sandbox-process.ts'
 import { trustedFrames } from '../../runtime/trusted-frames.ts'
 import { ESCAPE, withHole } from './escaped/hole.ts'
@@ -35,12 +35,13 @@ vi.mock('../../runtime/program-file.ts', async (original) => {
   return {
     programFile(main: URL) {
       const built = programFile(main)
+      const copy = () => join(holed, basename(built))
+      if (holed !== '') return copy()
       // Put the copy next to the build, so that Node.js finds the packages.
       holed = mkdtempSync(join(dirname(dirname(built)), 'holed-'))
       cpSync(dirname(built), holed, { recursive: true })
-      const copy = join(holed, basename(built))
-      writeFileSync(copy, withHole(readFileSync(built, 'utf8')))
-      return copy
+      writeFileSync(copy(), withHole(readFileSync(built, 'utf8')))
+      return copy()
     },
   }
 })
@@ -84,11 +85,13 @@ afterAll(() => {
   for (const folder of [home, holed]) rmSync(folder, { recursive: true, force: true })
 })
 
-async function startHoled(): Promise<SandboxProcess> {
+/** @param first messages to send before the script */
+async function startHoled(first: readonly ToSandbox[] = []): Promise<SandboxProcess> {
   const started = startSandboxProcess({ timeZone: 'Etc/UTC', trusted })
   started.onMessage = (message) => void told.push(message)
   await started.ready
   const { solution } = trusted.rehearsal
+  for (const message of first) started.send(message)
   started.send({ kind: 'load', solution: { ...solution, scripts: [{ file: 'globals.js', source: GUEST }] } })
   return started
 }
@@ -187,12 +190,23 @@ describe('escaped code can read its own program, but no other file', () => {
   })
 })
 
-test('escaped code cannot replace the snapshot from which clients of all solutions start', async () => {
+describe('escaped code cannot replace the snapshot from which clients of all solutions start', () => {
+  const frames = trustedFrames(trusted)
   const forged = quoted(JSON.stringify({ kind: 'clientSnapshot', snapshot: 'Zm9yZ2Vk' }))
-  const send = `const text = Buffer.from(${forged}); const length = Buffer.alloc(4); length.writeUInt32BE(text.length)`
-  expect(await outcomeOf(`${FS} ${send}; return fs.writeSync(3, Buffer.concat([length, text]))`)).toMatch(/^done \d+$/)
-  expect(trustedFrames(trusted).hasClientSnapshot()).toBe(false)
-  expect(await outcomeOf('return 1')).toBe('done 1')
+  const forge = `${FS} const text = Buffer.from(${forged}); const length = Buffer.alloc(4)
+length.writeUInt32BE(text.length); fs.writeSync(3, Buffer.concat([length, text])); return new Promise(() => {})`
+
+  test.each([
+    ['the host did not ask for one', []],
+    ['the process has already sent one', [{ kind: 'getReadyToCheck' } as const]],
+  ])('if %s', async (_what, first) => {
+    const process = await startHoled(first)
+    expect(await outcomeOf('return 1', process)).toBe('done 1')
+    const [, before] = frames.forClients()
+    expect(before === undefined).toBe(first.length === 0)
+    expect(await outcomeOf(forge, process)).toBe('the process has ended')
+    expect(frames.forClients()[1]).toBe(before)
+  })
 })
 
 describe('escaped code cannot write', () => {

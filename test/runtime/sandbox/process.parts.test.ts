@@ -104,7 +104,7 @@ test('a sandbox process ignores SIGUSR1, and has no thread that would open a deb
   expect(await answered.promise).toBe('pong')
 })
 
-test('the first process for clients creates their snapshot before its work, and the next one starts from it', async () => {
+test('the first process for clients creates their snapshot before its work, and the next one gets it', async () => {
   const own = readTrusted(plugins, createSandboxSolutionMaker(plugins), { ...limits, CALL_REQUESTS: 7 })
   const frames = trustedFrames(own)
   const { solution } = own.rehearsal
