@@ -16,6 +16,7 @@ import { measureRefusals } from './refused.ts'
 import { type Measured, type Report, type Row, reportOf, tableOf, writeJson } from './report.ts'
 import { measureSessions } from './session.ts'
 import { measureTelemetry } from './telemetry.ts'
+import { measureUploadCheck } from './upload-check.ts'
 import { measureLogins } from './w1-login.ts'
 import { measureFormPosts } from './w2-form-post.ts'
 
@@ -23,6 +24,7 @@ const SUBJECTS: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   w1: measureLogins,
   cold: measureColdStart,
   burst: measureColdBurst,
+  check: measureUploadCheck,
   w2: measureFormPosts,
   events: measureEvents,
   endpoints: measureEndpoints,
