@@ -233,7 +233,7 @@ function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean, frames:
   let isGone = false
   let isReady = false
   // A debugged process creates its own snapshots.
-  const exchange = isDebugged ? null : createSnapshotExchange(frames)
+  const exchange = isDebugged ? null : createSnapshotExchange(frames, hasDuplexPipes)
   const debug = isDebugged ? createDebugSessions(send) : null
 
   function end(byOthers: boolean): void {

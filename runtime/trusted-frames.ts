@@ -1,5 +1,4 @@
 import { encodeFrame } from './frames.ts'
-import { platformOf } from './platforms.js'
 import type { FromSandbox, ToSandbox, Trusted } from './protocol.ts'
 import { unicodeEscape } from './template/escape.ts'
 
@@ -66,10 +65,10 @@ export type SnapshotExchange = {
 /**
  * Asks the process for the snapshot before it sends the process anything of a solution. The process responds before it
  * reads anything else, so its first message after the request is the response, and no script has influenced it.
- * Chosen here: on Windows, each process creates its own snapshot, because a script could run while the response is still
- * queued in the process.
+ * @param isWrittenAtOnce whether the response can't be queued in the process while a script runs. Chosen here: otherwise
+ *   (on Windows), each process creates its own snapshot.
  */
-export function createSnapshotExchange(frames: TrustedFrames): SnapshotExchange {
+export function createSnapshotExchange(frames: TrustedFrames, isWrittenAtOnce: boolean): SnapshotExchange {
   let hasWork = false
   let owesSnapshot = false
 
@@ -77,7 +76,7 @@ export function createSnapshotExchange(frames: TrustedFrames): SnapshotExchange 
     before(message) {
       if (hasWork) return []
       hasWork = true
-      if (!isForClients(message) || !platformOf().hasDuplexPipes) return []
+      if (!isForClients(message) || !isWrittenAtOnce) return []
       owesSnapshot = !frames.hasClientSnapshot()
       return frames.forClients()
     },

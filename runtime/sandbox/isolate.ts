@@ -312,6 +312,11 @@ export function prepareIsolate(limits: Trusted['limits'], readTrusted: () => Tru
   let forClients: ReturnType<typeof snapshotOf> | null = null
   let ahead: FreshContext | null = null
 
+  function snapshotForClients() {
+    forClients ??= snapshotOf(trusted(), true)
+    return forClients
+  }
+
   function makeContext(): FreshContext {
     const context = isolate.createContextSync()
     return { context, start: context.global.getSync(START, { reference: true }) as ivm.Reference }
@@ -337,14 +342,8 @@ export function prepareIsolate(limits: Trusted['limits'], readTrusted: () => Tru
       const source = `(function (ask) { return ${asFunction(ours.realm)}(${build}, ${optional}, ask) })`
       return { isolate: new vm.Isolate({ memoryLimit }), limits, sharedTable, source }
     },
-    another() {
-      forClients ??= snapshotOf(trusted(), true)
-      return new vm.Isolate({ memoryLimit, snapshot: forClients })
-    },
-    clientSnapshot() {
-      forClients ??= snapshotOf(trusted(), true)
-      return inBase64(forClients)
-    },
+    another: () => new vm.Isolate({ memoryLimit, snapshot: snapshotForClients() }),
+    clientSnapshot: () => inBase64(snapshotForClients()),
     useClientSnapshot(created) {
       forClients = copyOf(created)
     },

@@ -1,7 +1,6 @@
 import type { Fault } from '../bundle/faults.ts'
 import { placeOf, splitModule } from '../bundle/layout.ts'
 import type { ScriptScope } from '../protocol.ts'
-import type { FreeName } from './free-names.ts'
 import type { DeclaredName } from './top-level-names.ts'
 
 type Script = { readonly module: string | null; readonly file: string; readonly source: string }
@@ -28,15 +27,12 @@ export async function findScopes(
   if (areAlone && !isAsked) {
     return scripts.map(({ file }) => ({ name: scopeOf(file), names: [], shared: [], isOwn: false }))
   }
-  const [{ freeNames }, { topLevelNames }] = await Promise.all([
-    import('./free-names.ts'),
-    import('./top-level-names.ts'),
-  ])
+  const { topLevelNames } = await import('./top-level-names.ts')
   const declared = scripts.map(
     (script): Declared => ({ ...script, name: scopeOf(script.file), names: topLevelNames(script.source) }),
   )
   const twice = sharedNames(declared, faults)
-  findUses([...declared, ...formScripts], declared, twice, freeNames, faults)
+  await findUses([...declared, ...formScripts], declared, twice, faults)
   return declared.map(({ module, name, names }) => {
     const all = identifiersOf(names)
     const apart = twice.get(module)
@@ -86,14 +82,14 @@ function sharedNames(scripts: readonly Declared[], faults: Fault[]): Twice {
 }
 
 /** Finds uses of a shared name without its scope, including in other folders that don't declare the name themselves. */
-function findUses(
+async function findUses(
   users: readonly Script[],
   scripts: readonly Declared[],
   twice: Twice,
-  freeNames: (source: string) => readonly FreeName[],
   faults: Fault[],
-): void {
+): Promise<void> {
   if ([...twice.values()].every(({ size }) => size === 0)) return
+  const { freeNames } = await import('./free-names.ts')
   const known = new Set(
     scripts.flatMap(({ module, names }) =>
       names.map(({ name }) => name).filter((name) => !twice.get(module)?.has(name)),

@@ -1,14 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
+import { READ_TRUSTED } from '../../support/read-trusted.ts'
 
-const OURS = `import { builtInPlugins } from './base/bundles/plugins.ts'
-import { createSandboxSolutionMaker } from './base/bundles/sandbox-solution.ts'
-import { readTrusted } from './base/bundles/trusted.ts'
-import { createLimits } from './runtime/limits.ts'
-import { prepareIsolate } from './runtime/sandbox/isolate.ts'
-const limits = createLimits()
-const plugins = builtInPlugins('none', limits)
-const trusted = readTrusted(plugins, createSandboxSolutionMaker(plugins), limits)
+const OURS = `${READ_TRUSTED}
 prepareIsolate(limits, () => trusted, Buffer.of())`
 const BARE = `import ivm from 'isolated-vm'
 ivm.Isolate.createSnapshot([{ code: '' }])`

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { snapshotFlags } from '../../../runtime/sandbox-process.ts'
+import { READ_TRUSTED } from '../../support/read-trusted.ts'
 
 const ISOLATED_VM = fileURLToPath(import.meta.resolve('isolated-vm'))
 /** The size of the header of V8's snapshots, and where in it the end of the read-only heap is, in bytes. */
@@ -39,24 +40,15 @@ test('the snapshots of Node.js and of V8 have the same read-only heap, so isolat
   expect(others).toEqual([])
 })
 
-const PREPARE = `import { builtInPlugins } from './base/bundles/plugins.ts'
-import { createSandboxSolutionMaker } from './base/bundles/sandbox-solution.ts'
-import { readTrusted } from './base/bundles/trusted.ts'
-import { createLimits } from './runtime/limits.ts'
-import { prepareIsolate } from './runtime/sandbox/isolate.ts'
-const limits = createLimits()
-const plugins = builtInPlugins('none', limits)
-const trusted = readTrusted(plugins, createSandboxSolutionMaker(plugins), limits)`
-
 test('V8 does not rehash our snapshot for each context', () => {
-  const code = `${PREPARE}
+  const code = `${READ_TRUSTED}
 process.stdout.write(prepareIsolate(limits, () => trusted, Buffer.of()).newSnapshot)`
   const snapshot = printedBy(['--no-node-snapshot', '--no-warnings'], code)
   expect([snapshot.readUInt32LE(0), snapshot.readUInt32LE(4)]).toEqual([1, 0])
 })
 
 test('isolates for clients start from the snapshot of another process', () => {
-  const code = `${PREPARE}
+  const code = `${READ_TRUSTED}
 const first = prepareIsolate(limits, () => trusted, Buffer.of())
 const [snapshot, forClients] = [first.newSnapshot, first.clientSnapshot()].map((text) => Buffer.from(text, 'base64'))
 const second = prepareIsolate(limits, () => { throw new Error('the snapshot was not used') }, snapshot)
