@@ -1,9 +1,10 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Database } from '../database/open.ts'
 import { insertOnce } from '../database/portable.ts'
+import { createFastHmac, type Hmac } from '../program/hmac.ts'
 
 /** Signs and encrypts strings, each for one purpose. A signature is invalid for any other purpose. */
 export type PlatformKey = {
@@ -23,32 +24,34 @@ const NONCE = 12
 const TAG = 16
 
 function createPlatformKey(secret: string): PlatformKey {
-  // Derived keys are cached, because every login page needs a signature.
-  const keys = new Map<string, Buffer>()
-  function keyOf(purpose: string): Buffer {
-    const key = keys.get(purpose) ?? Buffer.from(hkdfSync('sha256', secret, 'solhost', purpose, 32))
-    keys.set(purpose, key)
-    return key
+  const keyOf = (purpose: string) => Buffer.from(hkdfSync('sha256', secret, 'solhost', purpose, 32))
+  const encryptionKey = keyOf('encryption')
+  // The functions keep their derived keys, because every login page needs a signature.
+  const hmacs = new Map<string, Hmac>()
+  function hmacFor(purpose: string): Hmac {
+    const known = hmacs.get(purpose)
+    if (known !== undefined) return known
+    const hmac = createFastHmac(keyOf(purpose))
+    hmacs.set(purpose, hmac)
+    return hmac
   }
-  const hmacOf = (purpose: string, text: string) => createHmac('sha256', keyOf(purpose)).update(text)
   return {
-    // `digest('base64url')` is faster here than converting a buffer to base64url.
-    sign: (purpose, text) => hmacOf(purpose, text).digest('base64url'),
+    sign: (purpose, text) => hmacFor(purpose)(text, 'base64url'),
     verify: (purpose, text, signature) => {
       const given = Buffer.from(signature, 'base64url')
-      const expected = hmacOf(purpose, text).digest()
+      const expected = Buffer.from(hmacFor(purpose)(text, 'latin1'), 'latin1')
       return given.length === expected.length && timingSafeEqual(given, expected)
     },
     encrypt(purpose, text) {
       const nonce = randomBytes(NONCE)
-      const cipher = createCipheriv('aes-256-gcm', keyOf('encryption'), nonce).setAAD(Buffer.from(purpose))
+      const cipher = createCipheriv('aes-256-gcm', encryptionKey, nonce).setAAD(Buffer.from(purpose))
       const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
       return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')
     },
     decrypt(purpose, encrypted) {
       const all = Buffer.from(encrypted, 'base64url')
       if (all.length < NONCE + TAG) return null
-      const decipher = createDecipheriv('aes-256-gcm', keyOf('encryption'), all.subarray(0, NONCE), {
+      const decipher = createDecipheriv('aes-256-gcm', encryptionKey, all.subarray(0, NONCE), {
         authTagLength: TAG,
       })
       decipher.setAAD(Buffer.from(purpose)).setAuthTag(all.subarray(NONCE, NONCE + TAG))
