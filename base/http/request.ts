@@ -32,19 +32,20 @@ export function cookieScope(ctx: Context, sites: Sites, solution: string): Cooki
   return { realm: solution, secure, ownHost: !sites.shared }
 }
 
-export function sendHtml(ctx: Context, status: number, html: string): void {
+export function sendHtml(ctx: Context, status: number, html: string | Buffer): void {
   requireNavigation(ctx)
   send(ctx, status, html)
 }
 
 /** Sends a page that one of our own pages shows in an iframe. Call `allowFramedPage` too. */
-export function sendFramedHtml(ctx: Context, status: number, html: string): void {
+export function sendFramedHtml(ctx: Context, status: number, html: string | Buffer): void {
   requireFrameOfOurs(ctx)
   send(ctx, status, html)
 }
 
-function send(ctx: Context, status: number, html: string): void {
+function send(ctx: Context, status: number, html: string | Buffer): void {
   ctx.status = status
-  ctx.type = 'text/html; charset=utf-8'
+  // Koa's `type` would look up the type's charset.
+  ctx.res.setHeader('Content-Type', 'text/html; charset=utf-8')
   ctx.body = html
 }

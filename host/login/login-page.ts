@@ -16,6 +16,7 @@ import type { Sites } from '../../base/http/sites.ts'
 import type { Mail } from '../../base/mail/mail.ts'
 import { makeScript } from '../../base/web/browser-script.ts'
 import { readArrival } from './arrival.ts'
+import { createPageCache, type OwnValues } from './page-cache.ts'
 import { signInModeOf } from './sign-in-mode.ts'
 
 /**
@@ -46,6 +47,7 @@ export function createLoginPageSender({
   cloudLogin,
 }: LoginPageSenderParts): LoginPageSender {
   const script = `${isTesting ? USE_LOGIN_TOKEN + NAME_INPUTS : USE_LOGIN_TOKEN}\n${OFFER_PASSKEYS}`
+  const cached = createPageCache()
   return async (ctx, solution, page) => {
     const designed = (await cloudLogin?.pageOf(solution)) ?? null
     const look = lookOf(solution, designed, passwordHelp)
@@ -58,11 +60,20 @@ export function createLoginPageSender({
     const passkey = await passkeyRequests.askAnybody(arrival, look.template !== null)
     const shown = asked === null ? page : { ...page, locale: asked }
     const forgotten = mail.isSetUp && signInModeOf(solution) === 'DEFAULT'
-    const html = renderLoginPage(look, shown, { nonce, formToken, correlationId, script, forgotten, passkey })
+    const render = (own: OwnValues) => renderLoginPage(look, shown, { ...own, correlationId, script, forgotten })
+    const own = { nonce, formToken, passkey }
+    const key = `${solution.loadable.key} ${shown.locale} ${forgotten} ${passkey !== null}`
+    const html = designed === null && isFirst(page) ? cached(key, own, render) : render(own)
     allowLoginPage(ctx, nonce, sites.shared)
     ctx.vary('Accept-Language')
     sendHtml(ctx, page.status, html)
   }
+}
+
+/** Whether the page is the same for every visitor: it shows no message, and no values from a script or the browser. */
+function isFirst({ status, failed, notice, values, messages, fields }: LoginPage): boolean {
+  const isPlain = status === 200 && !failed && notice === undefined
+  return isPlain && messages.size + fields.size + Object.keys(values).length === 0
 }
 
 /**
