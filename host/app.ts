@@ -14,6 +14,7 @@ import { createProxyCheck } from '../base/http/client.ts'
 import type { Draining } from '../base/http/draining.ts'
 import { checkMethod } from '../base/http/method-check.ts'
 import { appOf, openingSteps } from '../base/http/opening-steps.ts'
+import { routesBySegment } from '../base/http/routes-by-segment.ts'
 import type { Sites } from '../base/http/sites.ts'
 import { redirectToHttps } from '../base/tls/redirect.ts'
 import type { Supervisor } from '../runtime/supervisor.ts'
@@ -100,6 +101,9 @@ export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> &
     readonly firstRefusal?: FirstRefusal | null
   }
 
+/** The position of the segment `session` in `/solution/:solution/session`. */
+const SOLUTION_PAGE = 3
+
 /** All middleware of the pages port, in order. */
 export function createApp(parts: HostParts): Koa {
   const { settings, sites, catalog } = parts
@@ -117,14 +121,17 @@ export function createApp(parts: HostParts): Koa {
     ...(parts.firstRefusal ? [showFirstRefusal(parts.firstRefusal, catalog)] : []),
     closeListInMaintenance(parts),
     startPage({ ...parts, shows: settings.startPage, defaultSolution: parts.managedSettings.defaultSolution }),
-    solutionRoutes({
-      ...parts,
-      limits: settings.limits,
-      sendLoginPage,
-      oauth: parts.oauth.parts,
-      providerLogout: parts.oauth.providerLogout,
-      afterLogout: parts.oauth.afterLogout,
-    }).routes() as Middleware,
+    routesBySegment(
+      solutionRoutes({
+        ...parts,
+        limits: settings.limits,
+        sendLoginPage,
+        oauth: parts.oauth.parts,
+        providerLogout: parts.oauth.providerLogout,
+        afterLogout: parts.oauth.afterLogout,
+      }),
+      SOLUTION_PAGE,
+    ),
   ])
 }
 
