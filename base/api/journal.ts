@@ -1,3 +1,4 @@
+import { createCompiledInsert } from '../database/compiled-insert.ts'
 import type { Database } from '../database/open.ts'
 import { firstRows } from '../database/portable.ts'
 import { networkOf } from '../http/network.ts'
@@ -81,8 +82,8 @@ export interface Journal {
 const BATCH_TIME = 50
 /** Maximum number of entries in the queue while the database is unreachable. */
 const MAX_WAITING = 20_000
-/** Rows per statement. */
-const AT_ONCE = 200
+/** Maximum number of rows per statement; a power of two. */
+const MOST_ROWS = 128
 /** `valuesOf` scans only this many of the newest entries, because no index contains the values. */
 const NEWEST = 10_000
 /** Maximum number of values that `valuesOf` returns. */
@@ -133,13 +134,15 @@ export function createJournal(
     timer.unref()
   }
 
+  const queryOf = createCompiledInsert<Row>(db, name, [...TEXTS.map((each) => columnOf[each]), 'time'])
+
+  /** The numbers of rows per statement are powers of two, so that there are few different statements to compile. */
   async function insert(rows: readonly Row[]): Promise<void> {
     await db.transaction().execute(async (transaction) => {
-      for (let from = 0; from < rows.length; from += AT_ONCE) {
-        await transaction
-          .insertInto(name)
-          .values(rows.slice(from, from + AT_ONCE))
-          .execute()
+      for (let from = 0, size = MOST_ROWS; from < rows.length; ) {
+        while (size > rows.length - from) size /= 2
+        await transaction.executeQuery(queryOf(rows.slice(from, from + size)))
+        from += size
       }
     })
   }

@@ -1,5 +1,6 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises'
-import type { CompiledQuery, Insertable } from 'kysely'
+import type { Insertable } from 'kysely'
+import { createCompiledInsert } from './compiled-insert.ts'
 import { embedded } from './embedded.ts'
 import { kindOf } from './kinds.ts'
 import type { Database } from './open.ts'
@@ -23,25 +24,10 @@ export function createGroupedInsert<Table extends keyof Tables & string>(
   columns: readonly (keyof Tables[Table] & string)[],
 ): (row: Insertable<Tables[Table]>) => Promise<void> {
   type Row = Insertable<Tables[Table]>
-  /**
-   * Compiled queries, indexed by their number of rows. Building a query takes longer than the embedded database takes
-   * to run it.
-   */
-  const queries: CompiledQuery[] = []
+  const queryOf = createCompiledInsert<Row>(db, table, columns as readonly (keyof Row & string)[])
 
   async function insert(rows: readonly Row[]): Promise<void> {
-    const query = queries[rows.length] ?? db.insertInto(table).values(rows.map(allColumns)).compile()
-    queries[rows.length] = query
-    const parameters = rows.flatMap((row) => columns.map((column) => row[column as keyof Row]))
-    await db.executeQuery({ ...query, parameters })
-  }
-
-  /**
-   * Returns a placeholder row for building the query, with its keys in the order of `columns`. Its values don't matter,
-   * because each becomes a parameter of the query.
-   */
-  function allColumns(): Row {
-    return Object.fromEntries(columns.map((column) => [column, ''])) as Row
+    await db.executeQuery(queryOf(rows))
   }
 
   if (kindOf(db) !== embedded) return (row) => insert([row])

@@ -36,6 +36,18 @@ test('noteOnce: attempts of actors who have proven their identity are recorded o
   expect(items.map(({ actor }) => actor)).toEqual(['user:carl', 'user:ben', 'user:anna'])
 })
 
+test('any number of entries is written completely, and in order', async () => {
+  const audit = createAudit(place.db, createLimits())
+  for (const count of [1, 2, 3, 127, 128, 300]) {
+    const solution = `batch-${count}`
+    const actors = Array.from({ length: count }, (_, n) => `user:${n}`)
+    for (const actor of actors) audit.note(throttled(actor, { solution, correlationId: actor }))
+    const { items } = await audit.read({ limit: 1000, solution })
+    expect(items.map(({ actor }) => actor)).toEqual(actors.toReversed())
+    expect(items[0]).toMatchObject({ ...throttled(`user:${count - 1}`), solution, correlationId: `user:${count - 1}` })
+  }
+})
+
 test('an entry with control characters and direction marks is written as one line', async () => {
   const audit = createAudit(place.db, createLimits())
   audit.note(throttled('user:a\r\nadmin ok \u202e\u2028\u0000\ud800'))

@@ -1,0 +1,32 @@
+import type { CompiledQuery, Kysely } from 'kysely'
+import { embedded } from './embedded.ts'
+import type { OpenDatabase } from './kind.ts'
+import { kindOf } from './kinds.ts'
+
+type AnyTables = Record<string, Record<string, unknown>>
+
+/**
+ * Returns a function that creates the INSERT for one or more rows. A query is compiled only once for each number of
+ * rows, because building it takes longer than the embedded database takes to run it.
+ *
+ * In the embedded database, a failed INSERT rolls back its whole transaction. Otherwise, SQLite would copy each page
+ * that the INSERT changes, to undo only this statement (https://www.sqlite.org/lang_conflict.html).
+ * @param columns all columns of the rows
+ */
+export function createCompiledInsert<Row extends object>(
+  db: OpenDatabase,
+  table: string,
+  columns: readonly (keyof Row & string)[],
+): (rows: readonly Row[]) => CompiledQuery {
+  const insert = (db as unknown as Kysely<AnyTables>).insertInto(table)
+  const start = kindOf(db) === embedded ? insert.orRollback() : insert
+  // The row's values don't matter, because each becomes a parameter of the query.
+  const row = Object.fromEntries(columns.map((column) => [column, '']))
+  const queries: CompiledQuery[] = []
+
+  return (rows) => {
+    const query = queries[rows.length] ?? start.values(rows.map(() => row)).compile()
+    queries[rows.length] = query
+    return { ...query, parameters: rows.flatMap((one) => columns.map((column) => one[column])) }
+  }
+}
