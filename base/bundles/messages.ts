@@ -51,6 +51,17 @@ export function textOfTables(texts: SolutionTexts, locale: string, key: string):
  * Returns the available locales: the platform's first locale, then the solution's, then the platform's other locales.
  */
 export function availableLocales(texts: SolutionTexts): readonly string[] {
+  const known = localesOfTexts.get(texts)
+  if (known !== undefined) return known
+  const locales = findLocales(texts)
+  localesOfTexts.set(texts, locales)
+  return locales
+}
+
+/** Each request needs the locales, but a version's texts don't change. */
+const localesOfTexts = new WeakMap<SolutionTexts, readonly string[]>()
+
+function findLocales(texts: SolutionTexts): readonly string[] {
   const own = Object.keys(texts).filter((locale) => locale !== 'default')
   // This locale comes first, because it is the fallback.
   const fallback: string = PLATFORM_LOCALES[0]

@@ -36,8 +36,8 @@ export function setSecurityHeaders({ res }: Context): void {
 }
 
 /** Sets the policy for the login page, which runs the solution's own template and must not fetch anything. */
-export function allowLoginPage(ctx: Context, nonce: string, sharedOrigin: boolean): void {
-  ctx.set('Content-Security-Policy', PAGE(nonce, "'none'") + (sharedOrigin ? NO_POPUPS : ''))
+export function allowLoginPage({ res }: Context, nonce: string, sharedOrigin: boolean): void {
+  res.setHeader('Content-Security-Policy', PAGE(nonce, "'none'") + (sharedOrigin ? NO_POPUPS : ''))
 }
 
 /**

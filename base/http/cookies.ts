@@ -48,10 +48,11 @@ const MOST_COOKIES = 10
  * other pages.
  */
 export function cookieValues(ctx: Context, name: string): readonly string[] {
-  return ctx
-    .get('Cookie')
+  const { cookie } = ctx.req.headers
+  if (cookie === undefined || !cookie.includes(name)) return []
+  return cookie
     .split(/; */)
-    .filter((pair) => pair.startsWith(`${name}=`))
+    .filter((pair) => pair.startsWith(name) && pair[name.length] === '=')
     .map((pair) => pair.slice(name.length + 1))
     .filter((value) => /^[A-Za-z0-9_-]{1,200}$/.test(value))
     .slice(-MOST_COOKIES)

@@ -2,6 +2,7 @@ import type { Middleware } from 'koa'
 import { hostnameOf, isLoopback } from '../config/host-names.ts'
 import type { SolutionOrigin } from '../config/properties.ts'
 import type { ServiceSettings } from '../config/service-settings.ts'
+import type { ClientSide } from './client.ts'
 import { stateOf } from './request.ts'
 
 export type HstsSettings = Pick<ServiceSettings, 'certificate' | 'publicUrl' | 'hstsMaxAge'> & {
@@ -20,9 +21,12 @@ export function sendHsts(settings: HstsSettings): Middleware {
   const stays = certificate !== null || publicUrl?.protocol === 'https:' || solutionOrigin?.protocol === 'https:'
   const value = `max-age=${Math.floor(hstsMaxAge / 1000)}`
   return (ctx, next) => {
-    const { protocol, host } = stateOf(ctx).client
-    const name = hostnameOf(host)
-    if (stays && protocol === 'https' && name !== null && !isLoopback(name)) ctx.set('Strict-Transport-Security', value)
+    if (stays && isPermanent(stateOf(ctx).client)) ctx.set('Strict-Transport-Security', value)
     return next()
   }
+}
+
+function isPermanent({ protocol, host }: ClientSide): boolean {
+  const name = hostnameOf(host)
+  return protocol === 'https' && name !== null && !isLoopback(name)
 }

@@ -1,3 +1,5 @@
+import { cachedByText } from '../program/by-text.ts'
+
 /**
  * Returns an address in canonical form, so that addresses can be counted, shown and compared. The result has no port,
  * brackets or zone. IPv6 is written as in RFC 5952, and IPv4-mapped IPv6 as IPv4. Ports are removed because some
@@ -26,7 +28,7 @@ function bytesOf(group: string): readonly number[] {
  * Returns an IPv4 address unchanged, but only the /64 prefix of an IPv6 address, since providers assign a /64 to each
  * customer.
  */
-export function networkOf(address: string): string {
+export const networkOf = cachedByText(1000, (address): string => {
   const plain = plainAddress(address) ?? address
   if (!plain.includes(':')) return plain
   const [head = '', tail = ''] = plain.split('::')
@@ -34,4 +36,4 @@ export function networkOf(address: string): string {
   const after = tail.split(':').filter((group) => group !== '')
   const zeros = plain.includes('::') ? Array<string>(Math.max(0, 8 - before.length - after.length)).fill('0') : []
   return `${[...before, ...zeros, ...after].slice(0, 4).join(':')}::/64`
-}
+})

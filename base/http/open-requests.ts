@@ -18,14 +18,19 @@ type Connection = {
   isPaused: boolean
 }
 
+const connections = new WeakMap<Socket, Connection>()
+
+/** Whether the connection has requests whose responses are still incomplete. Counts only those that `inTurn` handles. */
+export function hasOpenRequests(socket: Socket): boolean {
+  return (connections.get(socket)?.open ?? 0) > 0
+}
+
 /**
  * Processes at most `MOST_OPEN` pipelined requests of a connection (RFC 9112, 9.3.2) at a time. While others are
  * queued, it reads nothing from the socket. Responses must be sent in order, so processing more at a time would only
  * use memory for responses that can't be sent yet.
  */
 export function inTurn(handle: RequestListener): RequestListener {
-  const connections = new WeakMap<Socket, Connection>()
-
   function connectionOf(socket: Socket): Connection {
     const known = connections.get(socket)
     if (known !== undefined) return known
@@ -45,7 +50,8 @@ export function inTurn(handle: RequestListener): RequestListener {
 
   function begin(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
     connection.open++
-    response.once('close', () => {
+    // `on` is enough, because this event is emitted once. `once` would remove the listener.
+    response.on('close', () => {
       connection.open--
       if (request.socket.destroyed) return
       connection.waiting.shift()?.()

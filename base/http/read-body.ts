@@ -27,7 +27,8 @@ export async function readFormPairs(ctx: Context, limits: Limits): Promise<[name
 
 /** The query parameters, in order. The last value of a repeated name wins. */
 export function readQuery(ctx: Context): Map<string, string> {
-  return new Map(new URLSearchParams(ctx.querystring))
+  const { querystring } = ctx
+  return querystring === '' ? new Map() : new Map(new URLSearchParams(querystring))
 }
 
 /** @throws ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE, ERR_BAD_REQUEST for invalid JSON or a key named `__proto__` */
@@ -144,8 +145,10 @@ export function endedEarly(cause?: unknown): PlatformError {
 
 /** @throws ERR_CONTENT_TYPE if the body's type is not in `types` */
 export function needType(ctx: Context, types: readonly string[]): void {
-  if (ctx.is([...types])) return
   const given = ctx.get('Content-Type')
+  // Browsers send exactly this. The library takes several times as long.
+  if (types.includes(given) && ctx.get('Content-Length') !== '') return
+  if (ctx.is([...types])) return
   throw new PlatformError(
     'ERR_CONTENT_TYPE',
     `The Content-Type header must be ${types.join(' or ')}, but ${given === '' ? 'is missing' : `is ${given.slice(0, 100)}`}.`,

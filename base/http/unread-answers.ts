@@ -40,7 +40,7 @@ export function boundUnreadAnswers(
     const { socket } = request
     const seen = connections.get(socket) ?? add(socket)
     seen.answers.add(response)
-    response.once('close', () => seen.answers.delete(response))
+    response.on('close', () => void seen.answers.delete(response))
     stopLooking ??= repeat(checkEvery, look)
   })
 

@@ -7,15 +7,13 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { PlatformError } from '../../runtime/errors.ts'
 import { SECURITY_HEADERS } from './content-security.ts'
 import { earlyAnswer } from './early-answer.ts'
+import { hasOpenRequests } from './open-requests.ts'
 
 type Upgrade = { readonly socket: Socket; readonly head: Buffer; readonly response: ServerResponse }
 
 const upgrades = new WeakMap<IncomingMessage, Upgrade>()
 /** Invalid WebSocket handshakes, each with the reason for its rejection. */
 const refused = new WeakMap<IncomingMessage, string>()
-/** The number of requests per connection whose responses are still incomplete. */
-const openRequests = new WeakMap<Socket, number>()
-
 /**
  * Whether the request is for a WebSocket. Any other upgrade, such as h2c, is ignored and handled as a plain request.
  */
@@ -39,7 +37,7 @@ function whyRefused({ headers, socket }: IncomingMessage): string | null {
   if (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0) {
     return 'A WebSocket handshake must not have a body. Send it without Content-Length and Transfer-Encoding.'
   }
-  if (openRequests.has(socket)) {
+  if (hasOpenRequests(socket)) {
     return 'This connection has an unanswered request. Open a new connection for the WebSocket handshake.'
   }
   return null
@@ -49,20 +47,10 @@ function whyRefused({ headers, socket }: IncomingMessage): string | null {
 export function requestListener(app: Koa): RequestListener {
   const handle = app.callback()
   return (request, response) => {
-    noteOpen(request.socket, response)
     const reason = refused.get(request)
     if (reason === undefined) void handle(request, response)
     else refuse(response, reason)
   }
-}
-
-function noteOpen(socket: Socket, response: ServerResponse): void {
-  openRequests.set(socket, (openRequests.get(socket) ?? 0) + 1)
-  response.once('close', () => {
-    const left = (openRequests.get(socket) ?? 0) - 1
-    if (left > 0) openRequests.set(socket, left)
-    else openRequests.delete(socket)
-  })
 }
 
 function refuse(response: ServerResponse, reason: string): void {
