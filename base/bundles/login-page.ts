@@ -52,8 +52,8 @@ export type LoginLook = Pick<ActiveSolution, 'template' | 'texts' | 'title'> & {
 }
 
 /** Returns the available locales: those of the solution's message tables and the platform's languages. */
-export function localesOf({ texts, firstTexts = {} }: Pick<LoginLook, 'texts' | 'firstTexts'>): readonly string[] {
-  return availableLocales({ ...texts, ...firstTexts })
+export function localesOf({ texts, firstTexts }: Pick<LoginLook, 'texts' | 'firstTexts'>): readonly string[] {
+  return availableLocales(firstTexts === undefined ? texts : { ...texts, ...firstTexts })
 }
 
 /** The values of a login page that belong to a single response. */

@@ -26,7 +26,7 @@ const TAG = 16
 function createPlatformKey(secret: string): PlatformKey {
   const keyOf = (purpose: string) => Buffer.from(hkdfSync('sha256', secret, 'solhost', purpose, 32))
   const encryptionKey = keyOf('encryption')
-  // The functions keep their derived keys, because every login page needs a signature.
+  // Cached, because every login page needs a signature.
   const hmacs = new Map<string, Hmac>()
   function hmacFor(purpose: string): Hmac {
     const known = hmacs.get(purpose)

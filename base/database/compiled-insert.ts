@@ -9,8 +9,9 @@ type AnyTables = Record<string, Record<string, unknown>>
  * Returns a function that creates the INSERT for one or more rows. A query is compiled only once for each number of
  * rows, because building it takes longer than the embedded database takes to run it.
  *
- * In the embedded database, a failed INSERT rolls back its whole transaction. Otherwise, SQLite would copy each page
- * that the INSERT changes, to undo only this statement (https://www.sqlite.org/lang_conflict.html).
+ * In the embedded database, a violated constraint rolls back the whole transaction, so the caller must not continue it.
+ * Otherwise, SQLite would copy each page before the INSERT changes it, to be able to undo only this statement
+ * (https://www.sqlite.org/lang_conflict.html).
  * @param columns all columns of the rows
  */
 export function createCompiledInsert<Row extends object>(

@@ -21,12 +21,12 @@ export function sendHsts(settings: HstsSettings): Middleware {
   const stays = certificate !== null || publicUrl?.protocol === 'https:' || solutionOrigin?.protocol === 'https:'
   const value = `max-age=${Math.floor(hstsMaxAge / 1000)}`
   return (ctx, next) => {
-    if (stays && isPermanent(stateOf(ctx).client)) ctx.set('Strict-Transport-Security', value)
+    if (stays && isPublicHttps(stateOf(ctx).client)) ctx.set('Strict-Transport-Security', value)
     return next()
   }
 }
 
-function isPermanent({ protocol, host }: ClientSide): boolean {
+function isPublicHttps({ protocol, host }: ClientSide): boolean {
   const name = hostnameOf(host)
   return protocol === 'https' && name !== null && !isLoopback(name)
 }

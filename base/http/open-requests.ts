@@ -50,7 +50,7 @@ export function inTurn(handle: RequestListener): RequestListener {
 
   function begin(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
     connection.open++
-    // `on` is enough, because this event is emitted once. `once` would remove the listener.
+    // This event is emitted once. With `once`, removing the listener would take additional time.
     response.on('close', () => {
       connection.open--
       if (request.socket.destroyed) return

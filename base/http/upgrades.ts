@@ -14,6 +14,7 @@ type Upgrade = { readonly socket: Socket; readonly head: Buffer; readonly respon
 const upgrades = new WeakMap<IncomingMessage, Upgrade>()
 /** Invalid WebSocket handshakes, each with the reason for its rejection. */
 const refused = new WeakMap<IncomingMessage, string>()
+
 /**
  * Whether the request is for a WebSocket. Any other upgrade, such as h2c, is ignored and handled as a plain request.
  */

@@ -2,7 +2,7 @@ import { createHmac, hash } from 'node:crypto'
 
 /** The block size of SHA-256 in bytes. */
 const BLOCK = 64
-/** Longer texts use Node.js's own function, where its constant costs no longer matter. */
+/** Longer texts use Node.js's own function, because its fixed cost per call no longer matters. */
 const LONGEST = 1000
 
 export type Hmac = (text: string, encoding: 'base64url' | 'latin1') => string

@@ -33,7 +33,8 @@ export function randomLetters(count: number, alphabet: string): string {
 }
 
 /**
- * Each byte of the pool is used once and then overwritten, as in `crypto.randomUUID`.
+ * Each byte of the pool is used only once, as in `crypto.randomUUID`. The caller must overwrite it.
+ * @param bytes at most 4096
  * @returns the position of the first of `bytes` new bytes; they end at `used`
  */
 function draw(bytes: number): number {

@@ -47,7 +47,7 @@ export function createLoginPageSender({
   cloudLogin,
 }: LoginPageSenderParts): LoginPageSender {
   const script = `${isTesting ? USE_LOGIN_TOKEN + NAME_INPUTS : USE_LOGIN_TOKEN}\n${OFFER_PASSKEYS}`
-  const cached = createPageCache()
+  const cache = createPageCache()
   return async (ctx, solution, page) => {
     const designed = (await cloudLogin?.pageOf(solution)) ?? null
     const look = lookOf(solution, designed, passwordHelp)
@@ -60,10 +60,11 @@ export function createLoginPageSender({
     const passkey = await passkeyRequests.askAnybody(arrival, look.template !== null)
     const shown = asked === null ? page : { ...page, locale: asked }
     const forgotten = mail.isSetUp && signInModeOf(solution) === 'DEFAULT'
-    const render = (own: OwnValues) => renderLoginPage(look, shown, { ...own, correlationId, script, forgotten })
     const own = { nonce, formToken, passkey }
-    const key = `${solution.loadable.key} ${shown.locale} ${forgotten} ${passkey !== null}`
-    const html = designed === null && isFirst(page) ? cached(key, own, render) : render(own)
+    const render = (own: OwnValues) => renderLoginPage(look, shown, { ...own, correlationId, script, forgotten })
+    // All other content of the page depends on the solution and on this host's settings.
+    const key = `${shown.locale} ${forgotten} ${passkey !== null}`
+    const html = designed === null && isFirst(page) ? cache.fill(solution, key, own, render) : render(own)
     allowLoginPage(ctx, nonce, sites.shared)
     ctx.vary('Accept-Language')
     sendHtml(ctx, page.status, html)
