@@ -2,7 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import Koa from 'koa'
 import { afterEach, expect, test, vi } from 'vitest'
-import { type CookieKind, type CookieScope, setCookie } from '../../../base/http/cookies.ts'
+import { type CookieKind, type CookieScope, readCookies, setCookie } from '../../../base/http/cookies.ts'
 
 const HOUR = 3_600_000
 const SHARED = { realm: 'crm', secure: false, ownHost: false }
@@ -68,4 +68,16 @@ test.each(['a; path=/', 'a\r\nX: y', 'a b', 'é'])('a cookie with the value %j i
   const ctx = context()
   expect(() => setCookie(ctx, 'session', SHARED, value)).toThrow(TypeError)
   expect(ctx.res.getHeader('Set-Cookie')).toBeUndefined()
+})
+
+test.each([
+  ['login-crm=1', ['1']],
+  ['a=b; login-crm=1; login-crm=2', ['1', '2']],
+  ['xlogin-crm=1; login-crm-b=2; a=login-crm; a=login-crm=3; login-crm', []],
+  ['login-crm=; login-crm=a b; login-crm=ü; login-crm=4', ['4']],
+  ['', []],
+])('only cookies with exactly the name and a valid value are read: "%s"', (cookie, values) => {
+  const ctx = context()
+  if (cookie !== '') ctx.req.headers.cookie = cookie
+  expect(readCookies(ctx, 'login', SHARED)).toEqual(values)
 })
