@@ -48,8 +48,8 @@ const MOST_COOKIES = 10
  * other pages.
  */
 export function cookieValues(ctx: Context, name: string): readonly string[] {
-  const { cookie } = ctx.req.headers
-  if (cookie === undefined || !cookie.includes(name)) return []
+  const cookie = ctx.get('Cookie')
+  if (!cookie.includes(name)) return []
   return cookie
     .split(/; */)
     .filter((pair) => pair.startsWith(name) && pair[name.length] === '=')
