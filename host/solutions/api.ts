@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Context } from 'koa'
 import type { Remembered } from '../../base/accounts/remembered.ts'
 import type { Sessions } from '../../base/accounts/sessions.ts'
@@ -221,17 +222,31 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
 
 /**
  * Adds two details to ERR_CHANGED_MEANWHILE: when the active version was activated, and by which person or token. Both
- * are null if the audit log no longer contains the activation. Rethrows all other errors.
+ * are null if the audit log does not contain the activation. Rethrows all other errors.
+ * @param pause the time between two reads of the audit log, in ms
  */
-export async function sayWho(audit: Pick<Audit, 'read'>, error: unknown): Promise<never> {
+export async function sayWho(audit: Pick<Audit, 'read'>, error: unknown, pause = 100): Promise<never> {
   if (!(error instanceof PlatformError) || error.code !== 'ERR_CHANGED_MEANWHILE') throw error
   const { name, active } = z.object({ name: z.string(), active: z.string().nullable() }).parse(error.details)
   const target = active === null ? undefined : versionTarget(active)
-  const { items } = await audit.read({ solution: name, target, outcome: 'ok', limit: 20 })
-  const act = items.find(({ action }) => ACTIVATIONS.includes(action))
+  const find = async () => {
+    const { items } = await audit.read({ solution: name, target, outcome: 'ok', limit: 20 })
+    return items.find(({ action }) => ACTIVATIONS.includes(action))
+  }
+  let act = await find()
+  for (let reads = 1; act === undefined && reads < MOST_READS; reads++) {
+    await wait(pause)
+    act = await find()
+  }
   const details = { ...error.details, activatedAt: act?.time ?? null, activatedBy: act?.actor ?? null }
   throw new PlatformError(error.code, error.message, details)
 }
+
+/**
+ * How often the audit log is read until it contains the activation. If two people publish at the same time, the entry
+ * for the first may be written a moment after the second one's request was rejected.
+ */
+const MOST_READS = 10
 
 const ACTIVATIONS: readonly string[] = [
   'solution-upload',
