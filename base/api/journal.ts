@@ -134,7 +134,7 @@ export function createJournal(
     timer.unref()
   }
 
-  const queryOf = createCompiledInsert<Row>(db, name, [...TEXTS.map((each) => columnOf[each]), 'time'])
+  const queryOf = createCompiledInsert<Row>(platform, name, [...TEXTS.map((each) => columnOf[each]), 'time'])
 
   /** The numbers of rows per statement are powers of two, so that there are few different statements to compile. */
   async function insert(rows: readonly Row[]): Promise<void> {

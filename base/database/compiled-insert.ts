@@ -1,7 +1,7 @@
-import type { CompiledQuery, Kysely } from 'kysely'
+import type { CompiledQuery } from 'kysely'
 import { embedded } from './embedded.ts'
-import type { OpenDatabase } from './kind.ts'
 import { kindOf } from './kinds.ts'
+import type { Database } from './open.ts'
 
 type AnyTables = Record<string, Record<string, unknown>>
 
@@ -15,11 +15,11 @@ type AnyTables = Record<string, Record<string, unknown>>
  * @param columns all columns of the rows
  */
 export function createCompiledInsert<Row extends object>(
-  db: OpenDatabase,
+  db: Database,
   table: string,
   columns: readonly (keyof Row & string)[],
 ): (rows: readonly Row[]) => CompiledQuery {
-  const insert = (db as unknown as Kysely<AnyTables>).insertInto(table)
+  const insert = db.withTables<AnyTables>().insertInto(table)
   const start = kindOf(db) === embedded ? insert.orRollback() : insert
   // The row's values don't matter, because each becomes a parameter of the query.
   const row = Object.fromEntries(columns.map((column) => [column, '']))
