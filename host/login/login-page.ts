@@ -61,7 +61,7 @@ export function createLoginPageSender({
     const shown = asked === null ? page : { ...page, locale: asked }
     const forgotten = mail.isSetUp && signInModeOf(solution) === 'DEFAULT'
     const own = { nonce, formToken, passkey }
-    const render = (own: OwnValues) => renderLoginPage(look, shown, { ...own, correlationId, script, forgotten })
+    const render = (values: OwnValues) => renderLoginPage(look, shown, { ...values, correlationId, script, forgotten })
     // All other content of the page depends on the solution and on this host's settings.
     const key = `${shown.locale} ${forgotten} ${passkey !== null}`
     const html = designed === null && isFirst(page) ? cache.fill(solution, key, own, render) : render(own)
