@@ -1,9 +1,7 @@
-import { IncomingMessage, ServerResponse } from 'node:http'
-import { Socket } from 'node:net'
-import Koa from 'koa'
 import { expect, test } from 'vitest'
 import { createKnownBrowsers } from '../../../base/accounts/known-browser.ts'
 import { createLimits } from '../../../runtime/limits.ts'
+import { koaContext } from '../../support/koa-context.ts'
 
 const SCOPE = { realm: 'crm', secure: false, ownHost: false }
 const DAY = 86_400_000
@@ -22,9 +20,7 @@ test('the cookie of a known browser is renewed only in the second half of its li
 
   /** @returns whether the cookie was set */
   function signIn(username: string): boolean {
-    const request = new IncomingMessage(new Socket())
-    request.headers.cookie = cookie
-    const ctx = new Koa().createContext(request, new ServerResponse(request))
+    const ctx = koaContext({ headers: { cookie } })
     browsers.note(ctx, SCOPE, 'users', username)
     const [line] = [ctx.res.getHeader('Set-Cookie') ?? []].flat()
     if (line !== undefined) cookie = String(line).split(';')[0] ?? ''

@@ -1,16 +1,10 @@
-import { IncomingMessage, ServerResponse } from 'node:http'
-import { Socket } from 'node:net'
-import Koa from 'koa'
 import { expect, test } from 'vitest'
 import { needType } from '../../../base/http/read-body.ts'
+import { koaContext } from '../../support/koa-context.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
 
-function check(headers: Record<string, string>): void {
-  const request = new IncomingMessage(new Socket())
-  Object.assign(request, { headers })
-  needType(new Koa().createContext(request, new ServerResponse(request)), [FORM, 'application/json'])
-}
+const check = (headers: Record<string, string>) => needType(koaContext({ headers }), [FORM, 'application/json'])
 
 test.each([
   [{ 'content-type': FORM, 'content-length': '7' }],

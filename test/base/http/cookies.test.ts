@@ -1,8 +1,6 @@
-import { IncomingMessage, ServerResponse } from 'node:http'
-import { Socket } from 'node:net'
-import Koa from 'koa'
 import { afterEach, expect, test, vi } from 'vitest'
 import { type CookieKind, type CookieScope, readCookies, setCookie } from '../../../base/http/cookies.ts'
+import { koaContext } from '../../support/koa-context.ts'
 
 const HOUR = 3_600_000
 const SHARED = { realm: 'crm', secure: false, ownHost: false }
@@ -10,14 +8,9 @@ const OWN = { realm: 'crm', secure: true, ownHost: true }
 
 afterEach(() => void vi.useRealTimers())
 
-function context() {
-  const request = new IncomingMessage(new Socket())
-  return new Koa().createContext(request, new ServerResponse(request))
-}
-
 /** @returns the headers that the cookie library creates for the same cookies */
 function byLibrary(cookies: readonly [CookieKind, CookieScope, string | null, number?][]): unknown {
-  const ctx = context()
+  const ctx = koaContext()
   for (const [kind, { realm, secure, ownHost }, value, maxAge] of cookies) {
     ctx.cookies.secure = secure
     const name = `${secure ? (ownHost ? '__Host-' : '__Secure-') : ''}${kind}-${realm}`
@@ -58,14 +51,14 @@ test.each([
   'the host sets cookies with the same attributes as the library: %s',
   (_name, cookies) => {
     vi.useFakeTimers({ now: 1_800_000_000_000 })
-    const ctx = context()
+    const ctx = koaContext()
     for (const cookie of cookies) setCookie(ctx, ...cookie)
     expect(ctx.res.getHeader('Set-Cookie')).toEqual(byLibrary(cookies))
   },
 )
 
 test.each(['a; path=/', 'a\r\nX: y', 'a b', 'é'])('a cookie with the value %j is not set', (value) => {
-  const ctx = context()
+  const ctx = koaContext()
   expect(() => setCookie(ctx, 'session', SHARED, value)).toThrow(TypeError)
   expect(ctx.res.getHeader('Set-Cookie')).toBeUndefined()
 })
@@ -77,7 +70,6 @@ test.each([
   ['login-crm=; login-crm=a b; login-crm=ü; login-crm=4', ['4']],
   ['', []],
 ])('only cookies with exactly the name and a valid value are read: "%s"', (cookie, values) => {
-  const ctx = context()
-  if (cookie !== '') ctx.req.headers.cookie = cookie
+  const ctx = koaContext({ headers: cookie === '' ? {} : { cookie } })
   expect(readCookies(ctx, 'login', SHARED)).toEqual(values)
 })

@@ -1,12 +1,11 @@
-import { IncomingMessage, ServerResponse } from 'node:http'
-import { Socket } from 'node:net'
-import Koa, { type Context } from 'koa'
+import type { Context } from 'koa'
 import { expect, test } from 'vitest'
 import type { ActiveSolution } from '../../../base/bundles/active-solution.ts'
 import type { LoginPage } from '../../../base/bundles/login-page.ts'
 import { LOGIN_STATES } from '../../../base/bundles/login-states.ts'
 import { createSites } from '../../../base/http/sites.ts'
 import { createLoginPageSender } from '../../../host/login/login-page.ts'
+import { koaContext } from '../../support/koa-context.ts'
 
 const TITLE = 'platform.logindialog.title'
 
@@ -30,12 +29,10 @@ function pageOf(changes: Partial<LoginPage> = {}): LoginPage {
 let requests = 0
 
 function contextOf(): Context {
-  const request = new IncomingMessage(new Socket())
-  Object.assign(request, { method: 'GET', url: '/solution/shop/index.html', headers: { host: 'localhost' } })
-  const ctx = new Koa().createContext(request, new ServerResponse(request))
+  const ctx = koaContext({ method: 'GET', url: '/solution/shop/index.html', headers: { host: 'localhost' } })
   const client = { address: '127.0.0.1', protocol: 'http', host: 'localhost' }
   ctx.state = { correlationId: `request ${++requests}`, client, site: null }
-  return ctx as Context
+  return ctx
 }
 
 /** A sender whose parts can be changed between responses. */
