@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Database } from '../database/open.ts'
 import { insertOnce } from '../database/portable.ts'
-import { createFastHmac, type Hmac } from '../program/hmac.ts'
+import { cachedByText } from '../program/by-text.ts'
+import { createFastHmac } from '../program/hmac.ts'
 
 /** Signs and encrypts strings, each for one purpose. A signature is invalid for any other purpose. */
 export type PlatformKey = {
@@ -27,14 +28,7 @@ function createPlatformKey(secret: string): PlatformKey {
   const keyOf = (purpose: string) => Buffer.from(hkdfSync('sha256', secret, 'solhost', purpose, 32))
   const encryptionKey = keyOf('encryption')
   // Cached, because every login page needs a signature.
-  const hmacs = new Map<string, Hmac>()
-  function hmacFor(purpose: string): Hmac {
-    const known = hmacs.get(purpose)
-    if (known !== undefined) return known
-    const hmac = createFastHmac(keyOf(purpose))
-    hmacs.set(purpose, hmac)
-    return hmac
-  }
+  const hmacFor = cachedByText(100, (purpose) => createFastHmac(keyOf(purpose)))
   return {
     sign: (purpose, text) => hmacFor(purpose)(text, 'base64url'),
     verify: (purpose, text, signature) => {

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import proxyAddr from 'proxy-addr'
-import { cachedByText } from '../program/by-text.ts'
 import { plainAddress } from './network.ts'
 
 /**
@@ -47,7 +46,7 @@ export function createClientReader(trusted: readonly string[]): (request: Incomi
  * limit.
  */
 function addressOf({ socket, headers }: IncomingMessage, isTrusted: Trust): string {
-  let address = addressOfSocket(socket.remoteAddress ?? '')
+  let address = plainAddress(socket.remoteAddress ?? '') ?? ''
   if (!isTrusted(address, 0)) return address
   const forwarded = String(headers['x-forwarded-for'] ?? '').split(',')
   for (const hop of forwarded.reverse()) {
@@ -58,9 +57,6 @@ function addressOf({ socket, headers }: IncomingMessage, isTrusted: Trust): stri
   }
   return address
 }
-
-/** Cached, because every request needs it. */
-const addressOfSocket = cachedByText(1000, (address) => plainAddress(address) ?? '')
 
 type Trust = ReturnType<typeof proxyAddr.compile>
 

@@ -146,7 +146,7 @@ export function endedEarly(cause?: unknown): PlatformError {
 /** @throws ERR_CONTENT_TYPE if the body's type is not in `types` */
 export function needType(ctx: Context, types: readonly string[]): void {
   const given = ctx.get('Content-Type')
-  // A short cut for the usual headers, because the library takes several times as long. Content-Length shows that there is
+  // A shortcut for the usual headers, because the library takes several times as long. Content-Length shows that there is
   // a body, which the library requires too.
   if (types.includes(given) && ctx.get('Content-Length') !== '') return
   if (ctx.is([...types])) return

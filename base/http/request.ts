@@ -38,7 +38,7 @@ export function sendHtml(ctx: Context, status: number, html: string | Buffer): v
 }
 
 /** Sends a page that one of our own pages shows in an iframe. Call `allowFramedPage` too. */
-export function sendFramedHtml(ctx: Context, status: number, html: string | Buffer): void {
+export function sendFramedHtml(ctx: Context, status: number, html: string): void {
   requireFrameOfOurs(ctx)
   send(ctx, status, html)
 }

@@ -5,7 +5,7 @@ const BLOCK = 64
 /** Longer texts use Node.js's own function, because its fixed cost per call no longer matters. */
 const LONGEST = 1000
 
-export type Hmac = (text: string, encoding: 'base64url' | 'latin1') => string
+type Hmac = (text: string, encoding: 'base64url' | 'latin1') => string
 
 /**
  * Returns a function that computes HMAC-SHA-256 (RFC 2104) with one key. For short texts, it is three times as fast as
