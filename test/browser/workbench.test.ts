@@ -269,6 +269,9 @@ describe.skipIf(browserPath === undefined)('the workbench, in a browser', () => 
     await second.page.locator(`${STATE}[data-state=conflict]`).waitFor()
     const mine = second.page.getByLabel('globals.js Your text')
     expect(await mine.inputValue()).toContain('// of the second')
+    // The conflict may appear while the user is typing, so the cursor stays where it was in the editor.
+    const cursor = await second.page.evaluate('document.activeElement.selectionStart')
+    expect(cursor).toBe('// of the second '.length)
     expect(await second.page.getByLabel('globals.js Text on the host').inputValue()).toContain('// of the first')
     expect(await textOnHost('shared', draft)).toContain('// of the first')
     expect(await lookOf(second.page)).toEqual(SOUND_LOOK)

@@ -45,12 +45,22 @@ function areaOf(text: string | null, title: string, name: string, isReadOnly: bo
   return { area, column: elementOf('div', [elementOf('h4', title), note, area]) }
 }
 
-/** Shows a conflict between the text in the editor and the text on the host, in place of the editor. */
-export function showConflict(texts: TwoTexts, choose: (chosen: Chosen) => void, edited: (text: string) => void): void {
+/**
+ * Shows a conflict between the text in the editor and the text on the host, in place of the editor.
+ * @param cursor the editor's cursor position, so that a user who is typing continues at the same place
+ */
+export function showConflict(
+  texts: TwoTexts,
+  cursor: number,
+  choose: (chosen: Chosen) => void,
+  edited: (text: string) => void,
+): void {
   const place = partOf('conflict')
   place.replaceChildren(bothTexts(texts, choose, edited))
   place.hidden = false
-  place.querySelector<HTMLElement>('textarea')?.focus()
+  const mine = place.querySelector<HTMLTextAreaElement>('textarea')
+  mine?.setSelectionRange(cursor, cursor)
+  mine?.focus()
 }
 
 export function hideConflict(): void {

@@ -215,6 +215,7 @@ function showOwnConflict(one: OpenText): void {
   }
   showConflict(
     texts,
+    editor.view.state.selection.main.head,
     (chosen) => void settleConflict(one, theirs, chosen),
     (text) => saving.edit(one, text),
   )
