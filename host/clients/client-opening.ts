@@ -22,10 +22,12 @@ export interface ClientOpening {
 }
 
 /**
- * How many times within `REOPENED_WITHIN` ms a client is reopened automatically after its scripts have terminated their
- * own context.
+ * How many times within `REOPENED_WITHIN` ms a client is reopened automatically. `MOST_CRASHES` counts only contexts
+ * that had opened. If a context ends earlier, other scripts are to blame or the server lacks memory: a solution whose
+ * own `onSolutionOpen` fails does not open at all.
  */
-const MOST_REOPENED = 3
+const MOST_CRASHES = 3
+const MOST_REOPENED = 10
 const REOPENED_WITHIN = 60_000
 
 export function createClientOpening(
@@ -37,7 +39,7 @@ export function createClientOpening(
 ): ClientOpening {
   const { parts, outbox, lane, timers, secrets, work } = state
   const { send } = outbox
-  let reopened: number[] = []
+  let reopened: { readonly time: number; readonly wasOpen: boolean }[] = []
 
   async function open(): Promise<void> {
     const correlationId = createCorrelationId()
@@ -93,9 +95,11 @@ export function createClientOpening(
     state.isLost = false
     state.generation += 1
     const now = Date.now()
-    reopened = [...reopened.filter((time) => time > now - REOPENED_WITHIN), now]
+    const recent = reopened.filter(({ time }) => time > now - REOPENED_WITHIN)
+    reopened = [...recent, { time: now, wasOpen: state.isOpen }]
+    const crashes = reopened.filter(({ wasOpen }) => wasOpen).length
     const active = await parts.catalog.active(state.solution.name)
-    if (active === null || reopened.length > MOST_REOPENED) {
+    if (active === null || crashes > MOST_CRASHES || reopened.length > MOST_REOPENED) {
       state.isOpen = false
       return giveUp('gone')
     }

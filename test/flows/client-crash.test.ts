@@ -3,6 +3,7 @@ import { type ClientPage, openClient, openClientPage } from '../support/client-p
 import { addClientSolution, button, label, linesOf, outputOf } from '../support/client-solution.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
+import { createSharedSupervisor } from '../support/shared-checks.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 // Tests scripts that kill their client's process or isolate. Afterwards, each user's page must still work, or show what
@@ -11,9 +12,29 @@ import { waitUntil } from '../support/wait-until.ts'
 let host: TestHost
 /** The memory limit is so low that scripts reach it before their time limit. */
 let small: TestHost
+/** How many of the next contexts on the small host end as soon as they exist, as if another client had ended them. */
+let shortLived = 0
 beforeAll(async () => {
   host = await startTestHost({ CALL_TIME: '1s' })
-  small = await startTestHost({ ISOLATE_MEMORY: '24m', CALL_TIME: '20s' })
+  small = await startTestHost(
+    { ISOLATE_MEMORY: '24m', CALL_TIME: '20s' },
+    {
+      createSupervisor(options) {
+        const supervisor = createSharedSupervisor(options)
+        return {
+          ...supervisor,
+          async openClient(...given) {
+            const opened = await supervisor.openClient(...given)
+            if (shortLived > 0 && !('code' in opened)) {
+              shortLived -= 1
+              opened.close()
+            }
+            return opened
+          },
+        }
+      },
+    },
+  )
 })
 afterAll(async () => {
   await host.stop()
@@ -135,6 +156,31 @@ test('a client is closed with a reason if its scripts crash it more than three t
   page.fire('main', 'eat', 'onAction')
   expect([await page.closed(), (await page.frame('closed')).why]).toEqual([4410, 'gone'])
   expect(reopenings(page)).toBe(3)
+})
+
+test('a context that ends before the solution has opened in it does not count as a crash', async () => {
+  await addFragile('innocent', small)
+  const page = await open('innocent', 'x', small)
+  for (let time = 1; time <= 3; time++) {
+    if (time === 2) shortLived = 2
+    page.fire('main', 'eat', 'onAction')
+    await untilReopened(page, time === 1 ? 1 : time + 2)
+  }
+  await page.press('main', 'up')
+  expect(page.text('main', 'count')).toBe('1')
+  page.fire('main', 'eat', 'onAction')
+  expect([await page.closed(), (await page.frame('closed')).why]).toEqual([4410, 'gone'])
+  expect(reopenings(page)).toBe(5)
+})
+
+test('a client is closed with a reason if ten contexts within a minute end before the solution has opened in them', async () => {
+  await addFragile('never', small)
+  const page = await open('never', 'x', small)
+  shortLived = 11
+  page.fire('main', 'eat', 'onAction')
+  expect([await page.closed(), (await page.frame('closed')).why]).toEqual([4410, 'gone'])
+  expect([reopenings(page), shortLived]).toEqual([10, 1])
+  shortLived = 0
 })
 
 test('a solution whose processes were killed three times is paused, and its clients close without suggesting to retry soon', async () => {
