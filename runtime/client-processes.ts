@@ -88,7 +88,7 @@ export function createClientProcesses(
       if (retryAt !== null) return paused(retryAt)
       if (!(await pool.whenRoom())) return busy(MEMORY_FULL)
       const worker = await workerWithRoom(version)
-      if (stopped) return { ...CRASHED, message: 'the host is stopping; try again in a moment' }
+      if (stopped) return busy('the host is stopping; try again in a moment')
       if (worker === null) return busy('no sandbox process could be started; try again later')
       const opened = await worker.open(handlers)
       if (opened !== null) return opened

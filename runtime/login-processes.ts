@@ -138,7 +138,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
     const mayStart = needsOther && !isDebugging && serving.length < MOST_PROCESSES
     const worker = best === null || mayStart ? await workers.start(version) : best
     if (handlers.signal?.aborted) return
-    if (stopped) pending.settle({ ...CRASHED, message: 'the host is stopping; try again in a moment' })
+    if (stopped) pending.settle(busy('the host is stopping; try again in a moment'))
     else if (worker === null) pending.settle(busy('no sandbox process could be started; try again later'))
     else if (!worker.isEnding()) worker.run(pending, quarantine.isSuspect(version.key))
     else replayOrFail(pending)

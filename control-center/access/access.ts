@@ -134,7 +134,7 @@ export function createAccess(parts: AccessParts): Access {
           'ERR_UNAUTHENTICATED',
           ctx.get('Authorization') === ''
             ? 'You are not signed in. Sign in, or send an API token (Bearer) in the Authorization header.'
-            : 'The API token is unknown, deleted or expired. Create a new one on the "API tokens" page.',
+            : 'The API token is unknown, revoked or expired. Create a new one on the "API tokens" page.',
         )
       }
       if (caller.kind === 'person') requireOwnPage(ctx, caller.session)

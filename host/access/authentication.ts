@@ -51,7 +51,7 @@ export function requireAdmin({ credentials, tokens, adminSecondStep: secondStep 
 
   async function checkToken(ctx: Context, given: string): Promise<void> {
     const token = await findToken(ctx, given, { credentials, tokens })
-    if (token === null) throw unauthenticated(ctx, 'The API token is unknown, deleted or expired. Use another token.')
+    if (token === null) throw unauthenticated(ctx, 'The API token is unknown, revoked or expired. Use another token.')
     const name = `token:${token.id}`
     if (isNews(name)) credentials.note(ctx, name, 'ok')
     const isStillIn = async () => (await tokens.find(given)) !== null

@@ -147,7 +147,7 @@ test('deploy: each host error is explained, with what to do and its own exit cod
   expect(await deploy({ SOLHOST_TOKEN: 'sol_x' })).toEqual({
     code: 4,
     out: '',
-    err: `The host did not accept the token or password: The API token is unknown, deleted or expired. Use another token.
+    err: `The host did not accept the token or password: The API token is unknown, revoked or expired. Use another token.
 Next: check it, or ask the operator for a new one.
 `,
   })

@@ -191,6 +191,19 @@ test('if no process can be started, the login fails, and the host gets the reaso
   expect(new Set(reasons)).toEqual(new Set(['the sandbox process could not be started: spawn /none/such ENOENT']))
 })
 
+test('if the host stops while a sign-in or a client waits for its process, it fails as busy, not as crashed', async () => {
+  lab = createScriptLab()
+  const { loadable } = lab.solution({ manifest: manifestOf({}) })
+  const [signIn, client] = [
+    lab.run({ script: 'function onSolutionOpen() {}' }),
+    lab.supervisor.openClient(loadable, { log: () => {} }),
+  ]
+  await lab.supervisor.stop()
+  const failure = { code: 'sandbox_busy', message: 'the host is stopping; try again in a moment' }
+  expect((await signIn).failure).toMatchObject(failure)
+  expect(await client).toMatchObject(failure)
+})
+
 test('with keepsCheckReady, a process waits for the next upload after each check', async () => {
   lab = createScriptLab({ keepsCheckReady: true, memory: { minimum: 0, maximum: 1024 ** 3 } })
   const files = { scripts: [], formScripts: [], forms: [], i18n: [], loginTemplate: null, media: [], permissions: [] }

@@ -92,6 +92,6 @@ function barredText(status: number): string {
   const what =
     status === 401 || status === 403
       ? 'the control center rejects REMOTE_ENVIRONMENT_TOKEN because it is unknown or revoked: set it to a token from the control center’s Credentials page'
-      : 'no control center responds at CLOUD_URL: fix CLOUD_URL'
+      : `the server at CLOUD_URL does not respond like a control center (HTTP ${status}): check CLOUD_URL`
   return `${what}, then restart the host. Until then, running solutions keep running`
 }
