@@ -19,6 +19,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Failed } from '../../runtime/outcome.ts'
 import type { Json } from '../../runtime/plugin.ts'
+import { createBodyTurns } from './body-turns.ts'
 import { createCallLimit } from './call-limit.ts'
 import { type Caller, type CallerParts, createCallers } from './callers.ts'
 import { createInputCheck, type InputCheck } from './check-input.ts'
@@ -44,6 +45,7 @@ export function createEndpoints(parts: EndpointParts): AnswerEndpoint {
   const runEndpoint = createRunEndpoint(parts)
   const findCaller = createCallers(parts)
   const inTurn = createCallLimit(limits)
+  const inBodyTurn = createBodyTurns()
   const tables = new WeakMap<ActiveSolution, Table>()
 
   function tableOf(solution: ActiveSolution): Table {
@@ -101,18 +103,24 @@ export function createEndpoints(parts: EndpointParts): AnswerEndpoint {
     const caller = await findCaller(ctx, solution, endpoint, readBody)
     needPermission(endpoint, caller)
     const query = queryOf(ctx)
-    const body = parseBody(await readBody(), limits)
-    inputCheck(solution, endpoint)(query, body)
-    const request = {
-      id: stateOf(ctx).correlationId,
-      method: methodOf(ctx.method),
-      path: `/${found.segments.join('/')}`,
-      params,
-      query,
-      headers: headersOf(ctx.req),
-      body,
-    }
-    const answer = await inTurn(solution.name, () => run(ctx, solution, endpoint, caller, request))
+    const bytes = await readBody()
+    if (caller.way === 'none') network.countBody(stateOf(ctx).client.address, bytes?.bytes.length ?? 0)
+    const answer = await inTurn(solution.name, async () => {
+      const body = await inBodyTurn(bytes?.bytes.length ?? 0, () => {
+        const parsed = parseBody(bytes, limits)
+        inputCheck(solution, endpoint)(query, parsed)
+        return parsed
+      })
+      return run(ctx, solution, endpoint, caller, {
+        id: stateOf(ctx).correlationId,
+        method: methodOf(ctx.method),
+        path: `/${found.segments.join('/')}`,
+        params,
+        query,
+        headers: headersOf(ctx.req),
+        body,
+      })
+    })
     if (answer === null) return sendFailure(ctx, busy())
     if ('code' in answer) return sendFailure(ctx, answer)
     sendAnswer(ctx, answer, caller.way === 'none')

@@ -13,6 +13,12 @@ export interface NetworkLimit {
    * @throws ERR_THROTTLED like `count`
    */
   admit(address: string): Promise<void>
+  /**
+   * Counts a body as one more request for each further `BODY_UNIT` bytes, because reading its values takes as long as
+   * many small requests. The network's next requests then start later.
+   * @throws ERR_THROTTLED like `count`
+   */
+  countBody(address: string, bytes: number): void
   /** Returns the error that `count` would throw, or null if it would throw none. Counts no request. */
   refusal(address: string): PlatformError | null
   /**
@@ -28,6 +34,8 @@ const WINDOW = 60_000
 const MOST_NETWORKS = 100_000
 /** Maximum number of bodies that one network may send at the same time. They are read before the caller is known. */
 const MOST_BODIES = 64
+/** A body with this many bytes takes about as long as a request without a body. */
+const BODY_UNIT = 64 * 1024
 /** Time in ms over which requests are spread if a network uses its whole limit. */
 const SPREAD = 6000
 /** The fraction of a network's limit that may start immediately. */
@@ -36,7 +44,7 @@ const IMMEDIATE = 0.1
 /** `due` is when the network's next request may start, not counting the requests that may start immediately. */
 type Sent = { count: number; due: number }
 
-/** @param now the clock, in ms */
+/** @param now the clock, in ms; it may go back */
 export function createNetworkLimit(
   { REQUESTS_NETWORK: most }: Pick<Limits, 'REQUESTS_NETWORK'>,
   now: () => number = Date.now,
@@ -57,7 +65,8 @@ export function createNetworkLimit(
   }
 
   function keyOf(address: string): string {
-    if (now() >= endsAt) {
+    // If the clock was set back, the window would end too late.
+    if (now() >= endsAt || endsAt - now() > WINDOW) {
       sent.clear()
       endsAt = now() + WINDOW
     }
@@ -65,11 +74,11 @@ export function createNetworkLimit(
     return sent.has(network) || sent.size < MOST_NETWORKS ? network : ''
   }
 
-  function counted(address: string): Sent {
+  function counted(address: string, requests = 1): Sent {
     const key = keyOf(address)
     const one = sent.get(key) ?? { count: 0, due: 0 }
     sent.set(key, one)
-    one.count++
+    one.count += requests
     if (one.count > most) throw throttled((endsAt - now()) / 1000)
     return one
   }
@@ -80,10 +89,15 @@ export function createNetworkLimit(
     },
     async admit(address) {
       const one = counted(address)
-      const due = Math.max(one.due, now())
+      // No request waits longer than SPREAD, also if the clock was set back.
+      const due = Math.min(Math.max(one.due, now()), now() + SPREAD)
       one.due = due + SPREAD / most
       const left = due - IMMEDIATE * SPREAD - now()
       if (left > 0) await new Promise((resolve) => setTimeout(resolve, left))
+    },
+    countBody(address, bytes) {
+      const further = Math.floor(bytes / BODY_UNIT)
+      if (further > 0) counted(address, further).due += (further * SPREAD) / most
     },
     refusal(address) {
       return (sent.get(keyOf(address))?.count ?? 0) < most ? null : throttled((endsAt - now()) / 1000)

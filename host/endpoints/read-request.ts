@@ -27,7 +27,7 @@ export async function readRawBody(ctx: Context, limits: Limits, network: Network
   return bytes.length === 0 ? null : { kind, bytes }
 }
 
-/** @throws ERR_BAD_REQUEST, ERR_TOO_MANY_FIELDS */
+/** @throws ERR_BAD_REQUEST, ERR_BODY_TOO_LARGE, ERR_TOO_MANY_FIELDS */
 export function parseBody(raw: RawBody, limits: Limits): Json {
   if (raw === null) return null
   const text = decodeUtf8(raw.bytes)
@@ -99,31 +99,21 @@ async function inTime<T>(ctx: Context, reading: Promise<T>): Promise<T> {
   }
 }
 
+/** @throws ERR_BAD_REQUEST, ERR_BODY_TOO_LARGE */
 function jsonOf(text: string): Json {
-  const parsed = parseStrictJson(text)
-  if ('error' in parsed) {
-    const { line, column, message } = parsed.error
-    throw new PlatformError(
-      'ERR_BAD_REQUEST',
-      `The request body is not valid JSON: line ${line}, column ${column}: ${message}`,
-    )
-  }
-  const value = parsed.value as Json
-  if (countValues(value) > MOST_VALUES) {
+  const parsed = parseStrictJson(text, undefined, MOST_VALUES)
+  if (!('error' in parsed)) return parsed.value as Json
+  const { line, column, message, isTooMany } = parsed.error
+  if (isTooMany) {
     throw new PlatformError(
       'ERR_BODY_TOO_LARGE',
       `The request body has too many values. At most ${MOST_VALUES} are allowed.`,
     )
   }
-  return value
-}
-
-/** Recursion is safe here, because the parser has already limited the depth. */
-function countValues(value: Json): number {
-  if (typeof value !== 'object' || value === null) return 1
-  let count = 1
-  for (const one of Object.values(value)) count += countValues(one)
-  return count
+  throw new PlatformError(
+    'ERR_BAD_REQUEST',
+    `The request body is not valid JSON: line ${line}, column ${column}: ${message}`,
+  )
 }
 
 function formOf(text: string, { FORM_FIELDS }: Limits): Json {

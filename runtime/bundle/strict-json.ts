@@ -1,5 +1,6 @@
 const MAX_DEPTH = 32
 const MAX_NUMBER_LENGTH = 400
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 /** Keys that could modify a prototype if code copies the object carelessly. */
 const PROTOTYPE_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
@@ -15,7 +16,13 @@ const ESCAPES: Readonly<Record<string, string>> = {
   t: '\t',
 }
 
-export type JsonError = { readonly line: number; readonly column: number; readonly message: string }
+export type JsonError = {
+  readonly line: number
+  readonly column: number
+  readonly message: string
+  /** Present if the text has more than `maxValues` values. */
+  readonly isTooMany?: true
+}
 
 /** Decodes `bytes`; null if they are not UTF-8. A byte order mark stays in the text. */
 export function decodeUtf8(bytes: Uint8Array): string | null {
@@ -28,25 +35,33 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
 
 /**
  * Parses the JSON that a bundle may contain: no byte order mark, no duplicate keys, no prototype keys, at most
- * `maxDepth` levels. Objects are returned without a prototype, so an absent key is always undefined.
+ * `maxDepth` levels, at most `maxValues` values (objects and lists count too). Objects are returned without a prototype,
+ * so an absent key is always undefined.
  * @returns error: the first error; line and column count from 1, the column in UTF-16 units, as in editors
  */
-export function parseStrictJson(text: string, maxDepth = MAX_DEPTH): { value: unknown } | { error: JsonError } {
-  const reader = new Reader(text, maxDepth)
+export function parseStrictJson(
+  text: string,
+  maxDepth = MAX_DEPTH,
+  maxValues = Number.POSITIVE_INFINITY,
+): { value: unknown } | { error: JsonError } {
+  const reader = new Reader(text, maxDepth, maxValues)
   try {
     return { value: reader.document() }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    return { error: { ...lineAndColumn(text, error.at), message: error.message } }
+    const { at, message, isTooMany } = error
+    return { error: { ...lineAndColumn(text, at), message, ...(isTooMany ? { isTooMany } : {}) } }
   }
 }
 
 class Refusal extends Error {
   readonly at: number
+  readonly isTooMany: boolean
 
-  constructor(at: number, message: string) {
+  constructor(at: number, message: string, isTooMany: boolean) {
     super(message)
     this.at = at
+    this.isTooMany = isTooMany
   }
 }
 
@@ -54,11 +69,14 @@ class Refusal extends Error {
 class Reader {
   private readonly text: string
   private readonly maxDepth: number
+  private readonly maxValues: number
   private at = 0
+  private values = 0
 
-  constructor(text: string, maxDepth: number) {
+  constructor(text: string, maxDepth: number, maxValues: number) {
     this.text = text
     this.maxDepth = maxDepth
+    this.maxValues = maxValues
   }
 
   document(): unknown {
@@ -72,6 +90,7 @@ class Reader {
   }
 
   private value(depth: number): unknown {
+    if (++this.values > this.maxValues) this.refuse(`there are more than ${this.maxValues} values`, this.at, true)
     switch (this.text[this.at]) {
       case '{':
         return this.object(this.deeper(depth))
@@ -132,7 +151,7 @@ class Reader {
   }
 
   private string(): string {
-    const parts: string[] = []
+    let before = ''
     let from = ++this.at
     for (;;) {
       const code = this.text.charCodeAt(this.at)
@@ -140,10 +159,10 @@ class Reader {
       if (code < 0x20)
         this.refuse('the string contains a line break or control character; write it as an escape such as \\n')
       if (code === 0x22 || code === 0x5c) {
-        parts.push(this.text.slice(from, this.at))
+        const part = this.text.slice(from, this.at)
         this.at++
-        if (code === 0x22) return parts.join('')
-        parts.push(this.escape())
+        if (code === 0x22) return before + part
+        before += part + this.escape()
         from = this.at
       } else {
         this.at++
@@ -173,11 +192,11 @@ class Reader {
 
   private number(): number {
     let end = this.at
-    while (end < this.text.length && '+-.0123456789eE'.includes(this.text[end] as string)) end++
+    while (isOfNumber(this.text.charCodeAt(end))) end++
     if (end === this.at) this.refuse(`expected a value, found ${this.found()}`)
     if (end - this.at > MAX_NUMBER_LENGTH) this.refuse(`the number is longer than ${MAX_NUMBER_LENGTH} characters`)
     const digits = this.text.slice(this.at, end)
-    if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(digits)) this.refuse(`${shown(digits)} is not a number`)
+    if (!NUMBER.test(digits)) this.refuse(`${shown(digits)} is not a number`)
     const number = Number(digits)
     if (!Number.isFinite(number)) this.refuse(`the number ${shown(digits)} is too large`)
     this.at = end
@@ -203,9 +222,14 @@ class Reader {
     return point === undefined ? 'the end of the file' : shown(String.fromCodePoint(point))
   }
 
-  private refuse(message: string, at = this.at): never {
-    throw new Refusal(at, message)
+  private refuse(message: string, at = this.at, isTooMany = false): never {
+    throw new Refusal(at, message, isTooMany)
   }
+}
+
+/** Whether the character can occur in a number: a digit, `+`, `-`, `.`, `e` or `E`. */
+function isOfNumber(code: number): boolean {
+  return (code >= 0x30 && code <= 0x39) || code === 0x2b || code === 0x2d || code === 0x2e || (code | 0x20) === 0x65
 }
 
 function shown(text: string): string {

@@ -1,9 +1,12 @@
 import { expect, test, vi } from 'vitest'
 import { decodeSegments, endpointsOf, matchEndpoints } from '../../../base/bundles/endpoint-table.ts'
+import { createBodyTurns } from '../../../host/endpoints/body-turns.ts'
 import { createCallLimit } from '../../../host/endpoints/call-limit.ts'
 import { zodOf } from '../../../host/endpoints/check-input.ts'
 import { createNetworkLimit } from '../../../host/endpoints/network-limit.ts'
+import { parseBody } from '../../../host/endpoints/read-request.ts'
 import { INPUT_KEYS, type InputSchema } from '../../../runtime/bundle/endpoint-schema.ts'
+import { createLimits } from '../../../runtime/limits.ts'
 import { manifestOf } from '../../support/solutions.ts'
 
 const item: InputSchema = { type: 'integer' }
@@ -112,6 +115,73 @@ test('the network limit starts a tenth of the requests immediately, and the othe
   } finally {
     vi.useRealTimers()
   }
+})
+
+test('if the clock is set back, the network limit neither delays requests nor counts earlier ones longer', async () => {
+  let time = 1_000_000
+  const limit = createNetworkLimit({ REQUESTS_NETWORK: 2 }, () => time)
+  await limit.admit('10.0.0.1')
+  time -= 500_000
+  vi.useFakeTimers()
+  try {
+    let started = 0
+    for (let sent = 0; sent < 2; sent++) void limit.admit('10.0.0.1').then(() => started++)
+    await vi.advanceTimersByTimeAsync(6000)
+    expect(started).toBe(2)
+    expect(() => limit.count('10.0.0.1')).toThrow('Try again in 60 s.')
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test('the network limit counts a large body as many requests, and delays the next requests accordingly', async () => {
+  const limit = createNetworkLimit({ REQUESTS_NETWORK: 600 }, () => 0)
+  for (const bytes of [0, 65_535]) limit.countBody('10.0.0.1', bytes)
+  for (let body = 0; body < 37; body++) limit.countBody('10.0.0.1', 1024 * 1024)
+  expect(() => limit.countBody('10.0.0.1', 1024 * 1024)).toThrow('REQUESTS_NETWORK')
+  limit.countBody('10.0.0.2', 20 * 65_536)
+  vi.useFakeTimers()
+  try {
+    let started = 0
+    for (let sent = 0; sent < 60; sent++) void limit.admit('10.0.0.2').then(() => started++)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(started).toBeGreaterThanOrEqual(40)
+    expect(started).toBeLessThanOrEqual(42)
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test('large bodies are read one at a time, and between two of them the host is free for as long', async () => {
+  const inTurn = createBodyTurns()
+  vi.useFakeTimers()
+  try {
+    const read: string[] = []
+    const reading = (name: string, bytes: number) =>
+      inTurn(bytes, () => {
+        vi.advanceTimersByTime(80)
+        read.push(name)
+        if (name === 'invalid') throw new TypeError(name)
+        return name
+      })
+    const failed = expect(reading('invalid', 1_000_000)).rejects.toThrow('invalid')
+    const all = [reading('second', 1_000_000), reading('small', 1000)]
+    await vi.advanceTimersByTimeAsync(0)
+    expect(read.toSorted()).toEqual(['invalid', 'small'])
+    await vi.advanceTimersByTimeAsync(81)
+    expect(read).toHaveLength(3)
+    await failed
+    expect(await Promise.all(all)).toEqual(['second', 'small'])
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test('a JSON body may have at most 100,000 values', () => {
+  const bodyOf = (values: number) => Buffer.from(JSON.stringify(Array.from({ length: values - 1 }, () => 1)))
+  const parsed = (values: number) => parseBody({ kind: 'json', bytes: bodyOf(values) }, createLimits({}))
+  expect(parsed(100_000)).toHaveLength(99_999)
+  expect(() => parsed(100_001)).toThrow('The request body has too many values. At most 100000 are allowed.')
 })
 
 test('the call limit queues a solution’s further calls for a limited time, and does not delay other solutions', async () => {

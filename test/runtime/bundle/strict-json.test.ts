@@ -42,6 +42,14 @@ test('strict JSON: everything that JSON.parse rejects is rejected', () => {
   )
 })
 
+test('strict JSON: with a maximum number of values, a text with more is rejected at the first value too many', () => {
+  const text = '{"a": [1, {}],\n"b": "c"}'
+  expect(parseStrictJson(text, undefined, 5)).toEqual({ value: JSON.parse(text) })
+  expect(parseStrictJson(text, undefined, 4)).toEqual({
+    error: { line: 2, column: 6, message: 'there are more than 4 values', isTooMany: true },
+  })
+})
+
 test('strict JSON: objects have no prototype', () => {
   const { value } = parseStrictJson('{"a":{}}') as { value: { a: object } }
   expect([Object.getPrototypeOf(value), Object.getPrototypeOf(value.a)]).toEqual([null, null])
