@@ -47,7 +47,7 @@ export function createDatabaseRuns(db: HostDatabase, limits: Parts['limits'], no
   return { ...added(parts), ...claimed(parts), ...ended(parts), ...cancelled(parts), ...listed(parts) }
 }
 
-function added(parts: Parts): Pick<JobRuns, 'add' | 'addDue'> {
+function added(parts: Parts): Pick<JobRuns, 'add' | 'addDue' | 'bringForward'> {
   const { db, now } = parts
   return {
     add: (runs) => inTransaction(db, (transaction) => addAll(parts, transaction, runs)),
@@ -70,6 +70,16 @@ function added(parts: Parts): Pick<JobRuns, 'add' | 'addDue'> {
         missed,
         ...(isSkipped ? { state: 'skipped', ended_at: time } : {}),
       })
+    },
+    async bringForward(solution, job, later) {
+      await db
+        .updateTable('job_runs')
+        .set({ due_at: now() })
+        .where('solution', '=', solution)
+        .where('job', '=', job)
+        .where('state', '=', 'waiting')
+        .where('scheduled_for', '>', later)
+        .execute()
     },
   }
 }

@@ -79,6 +79,8 @@ export interface JobRuns {
    * @returns false if the run was added before
    */
   addDue(run: NewRun & { readonly scheduledFor: number; readonly missed: number }): Promise<boolean>
+  /** Makes the job's waiting runs due now if a host whose clock was ahead added them for due times after `later`. */
+  bringForward(solution: string, job: string, later: number): Promise<void>
   due(now: number): Promise<readonly DueJob[]>
   /** Starts the job's next waiting run, unless `atOnce` runs are already running on all hosts together. */
   claim(solution: string, job: string, atOnce: number): Promise<ClaimedRun | null>

@@ -6,12 +6,16 @@ import type { JobDeclaration } from '../../runtime/bundle/job-schema.ts'
 import { createSchedule, type Schedule } from '../../runtime/bundle/schedule.ts'
 import type { HostDatabase } from '../database/tables.ts'
 import type { Catalog } from '../solutions/catalog.ts'
+import type { SolutionLog } from '../solutions/solution-log.ts'
 import type { JobRuns } from './job-runs.ts'
 import type { Pauses } from './pauses.ts'
 
 /** Adds a run at each due time of jobs that have a schedule. */
 export interface Schedules {
-  /** Handles the due times in all solutions since any host last called this. */
+  /**
+   * Handles the due times in all solutions since any host last called this.
+   * @throws the first error, after it has handled all other solutions
+   */
   tick(): Promise<void>
   /** Returns a job's next due times; empty if it has no schedule. */
   next(declaration: JobDeclaration, count: number): readonly number[]
@@ -20,8 +24,9 @@ export interface Schedules {
 export type SchedulesParts = {
   readonly db: HostDatabase
   readonly catalog: Pick<Catalog, 'active'>
-  readonly runs: Pick<JobRuns, 'addDue'>
+  readonly runs: Pick<JobRuns, 'addDue' | 'bringForward'>
   readonly pauses: Pick<Pauses, 'paused'>
+  readonly solutionLog: Pick<SolutionLog, 'write'>
   /** `TIMEZONE`. */
   readonly timeZone: string
   /** Epoch ms. */
@@ -39,6 +44,8 @@ type Known = { readonly sha256: string; readonly jobs: readonly ScheduledJob[] }
 
 /** A due time is missed if it is more than this long ago, in ms. */
 const LATE = 60_000
+/** How far the clocks of hosts may differ, in ms. If a due time was handled later than that, a clock was wrong. */
+const MOST_AHEAD = 60_000
 /** Maximum number of missed due times to count. */
 const MOST_MISSED = 1000
 /** How many due times to compute before other requests get a turn. Computing one takes about 0.1 ms. */
@@ -46,11 +53,14 @@ const DUE_AT_ONCE = 20
 const DAY = 86_400_000
 
 export function createSchedules(parts: SchedulesParts): Schedules {
-  const { db, catalog, runs, pauses, timeZone, now } = parts
+  const { db, catalog, runs, pauses, solutionLog, timeZone, now } = parts
   /** The scheduled jobs of active versions, by solution. */
   const known = new Map<string, Known>()
-  /** Each job's next due time, as computed by this host; by solution, job and schedule. */
-  const expected = new Map<string, number>()
+  /**
+   * Each job's next due time, and when this host computed it; by solution, job and schedule. It is valid unless the
+   * clock has been set back since.
+   */
+  const expected = new Map<string, { readonly due: number; readonly at: number }>()
 
   function scheduled(declaration: JobDeclaration): Schedule | null {
     const { schedule, timeZone: own } = declaration
@@ -85,15 +95,20 @@ export function createSchedules(parts: SchedulesParts): Schedules {
   }
 
   /** Returns the time up to which a host has handled the job's due times; null if none has. */
-  async function checkedUntil(solution: string, { name, text }: ScheduledJob): Promise<number | null> {
+  async function checkedUntil(solution: string, job: ScheduledJob): Promise<number | null> {
+    const { name, text } = job
     const row = await db
       .selectFrom('job_schedules')
       .select(['schedule', 'checked_until'])
       .where('solution', '=', solution)
       .where('job', '=', name)
       .executeTakeFirst()
-    if (row?.schedule === text) return Number(row.checked_until)
-    const fresh = { schedule: text, checked_until: now() }
+    const time = now()
+    const isOfSchedule = row?.schedule === text
+    const isAhead = isOfSchedule && Number(row.checked_until) > time + MOST_AHEAD
+    if (isOfSchedule && !isAhead) return Number(row.checked_until)
+    if (isAhead) await correctClock(solution, name, time)
+    const fresh = { schedule: text, checked_until: time }
     if (row === undefined) await insertOnce(db, 'job_schedules', { solution, job: name, ...fresh })
     else {
       await db
@@ -107,14 +122,27 @@ export function createSchedules(parts: SchedulesParts): Schedules {
     return null
   }
 
+  /**
+   * Called if a host handled due times in the future, because its clock was ahead. Without this, the job would not run
+   * again before that time.
+   */
+  async function correctClock(solution: string, job: string, time: number): Promise<void> {
+    await runs.bringForward(solution, job, time + MOST_AHEAD)
+    solutionLog.write(solution, {
+      level: 'warn',
+      message: `the schedule of the job "${job}" continues from now: a host's clock was ahead, and the host handled due times in the future`,
+    })
+  }
+
   async function handle(solution: string, job: ScheduledJob): Promise<void> {
     const place = `${solution} ${job.name} ${job.text}`
     const time = now()
-    if ((expected.get(place) ?? 0) > time) return
+    const known = expected.get(place)
+    if (known !== undefined && known.at <= time && known.due > time) return
     const since = await checkedUntil(solution, job)
     const { last, count } = await dueSince(job.schedule, since ?? time, time)
     if (last !== null && since !== null) await addRun(solution, job, { last, count, since, time })
-    expected.set(place, job.schedule.next(time) ?? Number.POSITIVE_INFINITY)
+    expected.set(place, { due: job.schedule.next(time) ?? Number.POSITIVE_INFINITY, at: time })
   }
 
   /**
@@ -150,10 +178,16 @@ export function createSchedules(parts: SchedulesParts): Schedules {
         .where('active_sha256', 'is not', null)
         .execute()
       const paused = await pauses.paused()
+      const errors: unknown[] = []
       for (const { name, active_sha256 } of active) {
         if (paused.has(name)) continue
-        for (const job of await jobsOfActive(name, active_sha256 as string)) await handle(name, job)
+        try {
+          for (const job of await jobsOfActive(name, active_sha256 as string)) await handle(name, job)
+        } catch (error) {
+          errors.push(error)
+        }
       }
+      if (errors.length > 0) throw errors[0]
     },
     next(declaration, count) {
       const schedule = scheduled(declaration)

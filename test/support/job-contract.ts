@@ -35,6 +35,7 @@ export function testJobs(name: string, open: () => HostDatabase): void {
     const solution = `shop-${++count}`
     const runs = createDatabaseRuns(db, limits, now)
     const pauses = createPauses(db, now)
+    const logged: string[] = []
     const declared = Object.fromEntries(
       Object.entries(jobs).map(([job, given]) => [
         job,
@@ -55,8 +56,11 @@ export function testJobs(name: string, open: () => HostDatabase): void {
      * Creates one host's scheduler.
      * @param ahead how far this host's clock is ahead of the others, in ms
      */
-    const schedules = (ahead = 0) =>
-      createSchedules({ db, catalog, runs, pauses, timeZone: 'Etc/UTC', now: () => time + ahead })
+    const schedules = (ahead = 0, versions = catalog) =>
+      createSchedules({
+        ...{ db, catalog: versions, runs, pauses, timeZone: 'Etc/UTC', now: () => time + ahead },
+        solutionLog: { write: (_solution, { message }) => void logged.push(message) },
+      })
 
     function run(more: Partial<NewRun> = {}): NewRun {
       const id = randomUUID()
@@ -97,7 +101,7 @@ export function testJobs(name: string, open: () => HostDatabase): void {
     const remove = () => {
       version = null
     }
-    return { db, solution, runs, pauses, catalog, schedules, run, add, worker, insertSolution, stateOf, remove }
+    return { db, solution, runs, pauses, catalog, schedules, logged, run, add, worker, insertSolution, stateOf, remove }
   }
 
   const claimed = async (claim: Promise<ClaimedRun | null>): Promise<ClaimedRun> => {
@@ -262,6 +266,50 @@ export function testJobs(name: string, open: () => HostDatabase): void {
     const all = await runs.list(solution, {}, 1000)
     expect([all.length, new Set(all.map(({ scheduledFor }) => scheduledFor)).size]).toEqual([200, 200])
     expect(all.every(({ state, missed }) => state === 'succeeded' && missed === 0)).toBe(true)
+  })
+
+  test(`${name}: after a host's clock was ahead, schedules continue and waiting runs start`, async () => {
+    const { runs, solution, schedules, insertSolution, logged } = lab({ mail: { schedule: '* * * * *' } })
+    await insertSolution()
+    const host = schedules()
+    const runOf = async () => (await runs.claim(solution, 'mail', 1))?.scheduledFor ?? null
+    await host.tick()
+    time += 60_000
+    await host.tick()
+    await runs.end(await claimed(runs.claim(solution, 'mail', 1)), SUCCEEDED)
+    const year = 365 * 86_400_000
+    time += year
+    await host.tick()
+    time -= year
+    for (const one of [host, schedules()]) {
+      await one.tick()
+      const run = await runs.claim(solution, 'mail', 1)
+      // The first tick makes the run from the future due; the second one adds the run for the next minute.
+      if (run !== null) await runs.end(run, SUCCEEDED)
+      time += 60_000
+    }
+    await host.tick()
+    expect(await runOf()).toBe(time - (time % 60_000))
+    expect(logged).toEqual([expect.stringContaining('the schedule of the job "mail" continues from now')])
+  })
+
+  test(`${name}: if a solution's schedules can't be handled, those of other solutions are`, async () => {
+    const first = lab({ mail: { schedule: '* * * * *' } })
+    const second = lab({ mail: { schedule: '* * * * *' } })
+    for (const { insertSolution } of [first, second]) await insertSolution()
+    const fail = first.solution
+    const catalog = {
+      active: async (asked: string) => {
+        if (asked === fail) throw new Error('the version could not be read')
+        return second.catalog.active(asked)
+      },
+    } as unknown as JobWorkerParts['catalog']
+    const host = second.schedules(0, catalog)
+    for (let minute = 0; minute < 2; minute++) {
+      await expect(host.tick()).rejects.toThrow('the version could not be read')
+      time += 60_000
+    }
+    expect(await second.runs.list(second.solution, {}, 9)).toHaveLength(1)
   })
 
   test(`${name}: while the previous run hasn't ended, a due time is recorded as skipped`, async () => {
