@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Selectable, sql } from 'kysely'
+import type { Selectable } from 'kysely'
 import type { Tenant } from '../../plugins/security/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { PlatformKey } from '../config/platform-key.ts'
@@ -7,7 +7,7 @@ import { answeredWithin, SHORT_ANSWER } from '../database/answered-within.ts'
 import type { Database } from '../database/open.ts'
 import { storedHash } from '../database/stored-hash.ts'
 import type { Tables } from '../database/tables.ts'
-import type { AccountSourceName } from './account-source-name.ts'
+import { type AccountSourceName, FACTORS_OF } from './account-source-name.ts'
 import { isSameSecret } from './same-secret.ts'
 import { readMethods, type SignInMethod } from './sign-in-methods.ts'
 
@@ -73,6 +73,7 @@ export interface Remembered {
   /** Ends the cookie's series if it belongs to this solution. */
   end(solution: string, cookie: string): Promise<void>
   endSeries(selector: string): Promise<void>
+  /** Like the method of the same name in `Sessions`. */
   endOfUser(source: AccountSourceName, uid: string): Promise<void>
   endOfProviderLogin(id: string): Promise<void>
   endAll(solution: string): Promise<void>
@@ -94,9 +95,6 @@ const SELECTOR = 16
 const VALIDATOR = 32
 /** The cookie starts with the selector, which has this number of characters. The validator follows. */
 const SELECTOR_TEXT = 22
-
-/** The column is empty in rows that an older version wrote. */
-const FACTORS_OF = sql<string>`coalesce(factors_of, source)`
 
 /** @param now returns the current time in epoch milliseconds */
 export function createRemembered(
@@ -209,11 +207,11 @@ export function createRemembered(
     async endSeries(selector) {
       await endWhere({ selector })
     },
-    async endOfUser(source, uid) {
-      await endWhere({ source, uid })
-    },
     async endOfProviderLogin(id) {
       await endWhere({ provider_login: id })
+    },
+    async endOfUser(source, uid) {
+      await endWhere({ factors_of: source, uid })
     },
     async endOfAccount({ factorsOf, uid }, solution, except) {
       await endWhere({ factors_of: factorsOf, uid, ...(solution === null ? {} : { solution }) }, except)

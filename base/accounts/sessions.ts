@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely'
+import type { Selectable } from 'kysely'
 import type { Login, Tenant } from '../../plugins/security/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { answeredWithin, SHORT_ANSWER } from '../database/answered-within.ts'
@@ -9,7 +9,7 @@ import { storedHash } from '../database/stored-hash.ts'
 import type { Tables } from '../database/tables.ts'
 import { timeOrderedId } from '../database/time-ordered-id.ts'
 import { randomText } from '../program/random-text.ts'
-import type { AccountSourceName } from './account-source-name.ts'
+import { type AccountSourceName, FACTORS_OF } from './account-source-name.ts'
 import { readMethods, type SignInMethod } from './sign-in-methods.ts'
 
 /** A signed-in browser. A session belongs to one realm, and can't be found in another. */
@@ -112,6 +112,10 @@ export interface Sessions {
     realm: string | null,
     except: string | null,
   ): Promise<void>
+  /**
+   * Ends all sessions of a user. For the users table, these include the sessions that a solution's script started after
+   * it had checked the password there.
+   */
   endOfUser(source: AccountSourceName, uid: string): Promise<void>
   /** Ends the session whose sign-in created the remembered login, and all sessions that this login created later. */
   endOfSeries(selector: string): Promise<void>
@@ -148,9 +152,6 @@ type SearchedColumn =
   | 'factors_of'
 type Times = { readonly created_at: number; readonly last_seen_at: number; readonly ended_at: number | null }
 type Kept = { readonly session: Session; readonly times: Times; readonly readAt: number }
-
-/** The column is empty in rows that an older version wrote. */
-const FACTORS_OF = sql<string>`coalesce(factors_of, source)`
 
 /** @param now returns the current time in epoch milliseconds */
 export function createSessions(db: Database, limits: Limits, now: () => number = Date.now): Sessions {
@@ -270,7 +271,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
       await endWhere({ solution: realm })
     },
     async endOfUser(source, uid) {
-      await endWhere({ source, uid })
+      await endWhere({ factors_of: source, uid })
     },
     async endOfSeries(selector) {
       await endWhere({ selector })

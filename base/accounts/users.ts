@@ -4,6 +4,7 @@ import type { Limits } from '../../runtime/limits.ts'
 import { deletedAny } from '../database/deleted-any.ts'
 import type { Database } from '../database/open.ts'
 import { firstRows, insertOnce, isUniqueViolation } from '../database/portable.ts'
+import { FACTORS_OF } from './account-source-name.ts'
 import {
   createDirectoryUsers,
   type DirectoryPerson,
@@ -225,8 +226,9 @@ export function createUsers(
     async erase(uid) {
       const row = await needRow(uid)
       await remove(row, async () => {
-        await db.deleteFrom('sessions').where('source', '=', 'users').where('uid', '=', uid).execute()
-        await db.deleteFrom('remembered').where('source', '=', 'users').where('uid', '=', uid).execute()
+        for (const table of ['sessions', 'remembered'] as const) {
+          await db.deleteFrom(table).where(FACTORS_OF, '=', 'users').where('uid', '=', uid).execute()
+        }
         await eraseFromAudit(row.username)
       })
     },

@@ -148,10 +148,15 @@ function authenticatorModule(users: Pick<Users, 'recheck'>, ask: AuthenticatorQu
       const earlier = { ...known, ...own, uid: account.uid }
       return askAgain(ask, asking, { ...earlier, custom }, { last_login: lastUsedAt, ...earlier, passkey: true })
     },
-    recheck: (asking, series) =>
-      askAgain(ask, asking, series, { last_login: series.lastLoginAt, ...earlierOf(asking, series) }),
-    // The authenticator's users are not stored in the platform, so the platform can't end their access.
-    stillHolds: async () => true,
+    async recheck(asking, series) {
+      // Reject users of the users table who were disabled. The script can't check this without their password.
+      if (series.factorsOf === 'users' && (await users.recheck(series.uid)) === null) return refused()
+      return askAgain(ask, asking, series, { last_login: series.lastLoginAt, ...earlierOf(asking, series) })
+    },
+    // If the script did not use the users table, its users are not stored in the platform, so the platform can't end
+    // their access.
+    stillHolds: async (_asking, { login, effects }) =>
+      effects.authenticatedUid !== login.uid || (await users.recheck(login.uid)) !== null,
   }
 }
 

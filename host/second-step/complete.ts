@@ -74,7 +74,8 @@ async function complete(attempt: StepAttempt, parts: SecondStepParts): Promise<S
   // Whether the solution's sign-in mode has changed since the first step.
   const isOther = own === null ? source !== '' || mode === 'NONE' : own.name !== source
   if (isOther || !(await parts.openSignIns.finish(found))) return over(attempt)
-  const accepted = { login, effects: { ...noEffects(), login, tenant, locale, showUrl } }
+  const authenticated = account.source === 'users' ? { authenticatedUid: login.uid } : {}
+  const accepted = { login, effects: { ...noEffects(), login, tenant, locale, showUrl, ...authenticated } }
   const checked = { ...accepted, user: found.open.password }
   const basis: SessionBasis = {
     source,

@@ -1,7 +1,8 @@
 import { beforeAll, expect, test } from 'vitest'
 import { ask } from '../support/http.ts'
 import { sharedHost } from '../support/shared-host.ts'
-import { addDefaultSolution, addUser, visit } from '../support/users.ts'
+import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const GOOD = 'correct horse battery'
 
@@ -241,5 +242,37 @@ test('OpenAPI describes every users route with its methods', async () => {
         .map((method) => method.toUpperCase())
         .toSorted(),
     ])
+  }
+})
+
+/** Signs in users of the users table, and signs remembered users in again without asking. */
+const TABLE_SCRIPT = `async function onSolutionOpen(_argument, { username, password, last_login: last }) {
+  if (last) return security.login(last.username, last.uid, ['Users'])
+  const user = await security.authenticate(username, password ?? '')
+  if (user) security.login(username, user.uid, ['Users'])
+}`
+
+test('ending a user’s access also ends the sign-ins of solutions whose own script checked the password', async () => {
+  await addAuthenticatorSolution(host, 'by-script', TABLE_SCRIPT)
+  await askAdmin(host, 'PUT', 'solutions/by-script/grants', { databases: {}, http: [], users: true })
+  const changes: Record<string, (uid: string) => Promise<unknown>> = {
+    disabled: (uid) => send('PATCH', `/users/${uid}`, { enabled: false }),
+    'new-password': (uid) => send('PATCH', `/users/${uid}`, { password: 'nine quiet harbours' }),
+    'signed-out': (uid) => send('POST', `/users/${uid}/sign-out`),
+    deleted: (uid) => send('DELETE', `/users/${uid}`),
+    erased: (uid) => send('POST', `/users/${uid}/erase`),
+  }
+  for (const [name, change] of Object.entries(changes)) {
+    const uid = await addUser(host, name)
+    const browser = await visit(host, 'by-script')
+    await browser.signIn(name, PASSWORD, { remember: 'on' })
+    expect((await browser.session()).status, name).toBe(200)
+    await change(uid)
+    // The host caches sessions for up to a second.
+    await waitUntil(async () => expect((await browser.session()).status, name).toBe(401))
+    browser.close()
+    await browser.open()
+    expect((await browser.session()).status, `${name}, remembered`).toBe(401)
+    expect((await api(`/sessions?username=${name}`)).json()).toMatchObject({ items: [] })
   }
 })
