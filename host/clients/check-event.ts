@@ -13,8 +13,11 @@ export type CheckedEvent =
   | { readonly kind: 'accepted'; readonly place: Place }
   /** The event was valid when the browser sent it, but a call has changed the form since. */
   | { readonly kind: 'stale' }
-  /** The value violates a rule in the form definition; the old value stays. */
-  | { readonly kind: 'faulty'; readonly fault: InputFault }
+  /**
+   * The value violates a rule in the form definition; for scripts, the old value stays. `entered` is the value if the
+   * input still shows it.
+   */
+  | { readonly kind: 'faulty'; readonly fault: InputFault; readonly entered?: string | number }
   /** No page of this client can have sent the event. */
   | { readonly kind: 'forged' }
 
@@ -63,7 +66,7 @@ function checkKind(event: BrowserEvent, one: Shown): CheckedEvent {
       if (!isInput(element)) return FORGED
       const result = checkInput({ ...one, element }, event.value)
       if (result === 'wrong type') return FORGED
-      return result === null ? accepted : { kind: 'faulty', fault: result }
+      return result === null ? accepted : { kind: 'faulty', fault: result, ...enteredIn(element, event.value) }
     }
     case 'onElementFocusGained':
     case 'onElementFocusLost':
@@ -98,6 +101,14 @@ function checkRows(one: Shown<Extract<ElementDefinition, { type: 'table' }>>, ro
   if (rows.length === 0) return FORGED
   const onPage = new Set(rowIdsOnPage(one))
   return rows.every((id) => onPage.has(id)) ? ({ kind: 'accepted', place } as const) : STALE
+}
+
+/** A page never contains a password, and a choice can show only its options. */
+function enteredIn(element: InputDefinition, value: unknown): { readonly entered?: string | number } {
+  const { type } = element
+  if (typeof value === 'number') return type === 'number' ? { entered: value } : {}
+  if (typeof value !== 'string' || (type !== 'email' && type !== 'date')) return {}
+  return { entered: value }
 }
 
 export function isInput(element: ElementDefinition): element is InputDefinition {

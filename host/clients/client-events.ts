@@ -10,8 +10,8 @@ import type { CallEntry } from './client-entries.ts'
 import type { ClientNotices } from './client-notices.ts'
 import type { ClientState } from './client-state.ts'
 import type { Connection } from './connection.ts'
-import { missingInputs } from './missing-inputs.ts'
 import { isPermitted, type Place } from './render/outline.ts'
+import { unfitInputs } from './unfit-inputs.ts'
 import { tryOf } from './visitor.ts'
 
 /** Frames that concern a form. */
@@ -88,7 +88,8 @@ export function createReceiveFrame(
     if (checked.kind === 'forged') return from.refuse()
     if (checked.kind === 'stale') return
     if (checked.kind === 'faulty') {
-      screen.views.setFault(frame.form, frame.element, screen.text(checked.fault.key, checked.fault.values))
+      const { fault, entered } = checked
+      screen.views.setFault(frame.form, frame.element, screen.text(fault.key, fault.values), entered)
       return send(...screen.patch([frame.element], frame.seq))
     }
     if (frame.type === 'onElementDataChange' && screen.views.clearFault(frame.form, frame.element)) {
@@ -176,18 +177,25 @@ async function mayTry({ parts, visitor, screen, outbox }: ClientState): Promise<
   return false
 }
 
-/** A primary button submits the form, so required inputs must be filled in. Other buttons don't check this. */
+/**
+ * A primary button submits the form, so required inputs must be filled in, and no input may show an invalid value. The
+ * same applies to the button that saves. Other buttons don't check this.
+ */
 function mayPress(
   { screen, outbox }: ClientState,
   { form, seq }: BrowserEvent,
   element: ElementDefinition,
   definition: FormDefinition,
 ): boolean {
-  if (element.type !== 'button' || element.kind !== 'primary') return true
-  const missing = missingInputs(definition, screen.viewOf(form), screen.contextOf(form))
-  const [first] = missing
+  if (element.type !== 'button' || (element.kind !== 'primary' && element.name !== definition.saves)) return true
+  const unfit = unfitInputs(definition, screen.viewOf(form), screen.contextOf(form), {
+    needsRequired: element.kind === 'primary',
+    isInvalid: (name) => screen.views.isInvalid(form, name),
+  })
+  const [first] = unfit
   if (first === undefined) return true
+  const missing = unfit.filter(({ isInvalid }) => !isInvalid).map(({ name }) => name)
   for (const name of missing) screen.views.setFault(form, name, screen.text('platform.form.missing'))
-  outbox.send(...screen.patch(missing, seq), { kind: 'focus', element: first })
+  outbox.send(...screen.patch(missing, seq), { kind: 'focus', element: first.name })
   return false
 }

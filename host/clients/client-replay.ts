@@ -26,7 +26,8 @@ export async function replayWork(
     const { event, checked } = checkAgain(done, screen)
     const { form, element, type, value } = event
     if (checked.kind === 'faulty') {
-      screen.views.setFault(form, element, screen.text(checked.fault.key, checked.fault.values))
+      const { fault, entered } = checked
+      screen.views.setFault(form, element, screen.text(fault.key, fault.values), entered)
     }
     if (checked.kind !== 'accepted') return
     work.note(event)

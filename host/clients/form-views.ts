@@ -5,19 +5,28 @@ import type { ElementState, FormView } from './view.ts'
 export interface FormViews {
   of(form: string): FormView
   apply(update: FormUpdate): void
-  /** Marks an input as invalid or missing until `clearFault` is called. `text` explains why, in the user's language. */
-  setFault(form: string, element: string, text: string): void
+  /**
+   * Marks an input as invalid or missing until `clearFault` is called or a script sets its value or error.
+   * @param text explains why, in the user's language
+   * @param entered the invalid value that the input keeps showing, so that the user can correct it. Scripts don't see it
+   */
+  setFault(form: string, element: string, text: string, entered?: string | number): void
   /** @returns whether the input had an error */
   clearFault(form: string, element: string): boolean
+  /** Forgets all errors found by the host and all invalid values, because the form is shown again. */
+  clearFaults(form: string): void
   hasFaults(form: string): boolean
+  /** Whether the input shows an invalid value. */
+  isInvalid(form: string, element: string): boolean
 }
 
 type Kept = {
   title?: string
   unsaved?: boolean
   readonly elements: Map<string, ElementState>
-  readonly faults: Map<string, string>
+  readonly faults: Map<string, Fault>
 }
+type Fault = { readonly error: string; readonly value?: string | number }
 
 export function createFormViews(): FormViews {
   const forms = new Map<string, Kept>()
@@ -34,7 +43,7 @@ export function createFormViews(): FormViews {
       const { elements } = view
       if (faults.size === 0) return view
       const shown = new Map(elements)
-      for (const [name, error] of faults) shown.set(name, { ...elements.get(name), error })
+      for (const [name, fault] of faults) shown.set(name, { ...elements.get(name), ...fault })
       return { ...view, elements: shown }
     },
     apply({ form, title, unsaved, elements }) {
@@ -43,10 +52,15 @@ export function createFormViews(): FormViews {
       if (unsaved !== undefined) kept.unsaved = unsaved
       for (const [name, state] of Object.entries(elements)) {
         kept.elements.set(name, { ...kept.elements.get(name), ...state } as ElementState)
+        if ('value' in state || 'error' in state) kept.faults.delete(name)
       }
     },
-    setFault: (form, element, text) => void keep(form).faults.set(element, text),
+    setFault(form, element, error, value) {
+      keep(form).faults.set(element, { error, ...(value === undefined ? {} : { value }) })
+    },
     clearFault: (form, element) => keep(form).faults.delete(element),
+    clearFaults: (form) => keep(form).faults.clear(),
     hasFaults: (form) => keep(form).faults.size > 0,
+    isInvalid: (form, element) => keep(form).faults.get(element)?.value !== undefined,
   }
 }

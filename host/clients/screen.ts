@@ -149,6 +149,7 @@ export function createScreen(parts: ScreenParts): Screen {
       if (listening !== undefined) listenedEvents = new Set(listening)
       const isOtherForm = form !== null && form !== shown
       if (form !== null) {
+        if (isOtherForm) views.clearFaults(form)
         shown = form
         everShown.add(form)
       }

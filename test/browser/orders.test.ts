@@ -219,6 +219,12 @@ describe('an order', () => {
     await page.fill(input('mail'), 'no address')
     await page.press(input('mail'), 'Tab')
     await eventually(() => page.innerText(error('mail'))).toContain('Enter an email address')
+    // The input keeps what was typed, so that the user can correct it.
+    expect(await page.inputValue(input('mail'))).toBe('no address')
+    await page.fill(input('customer'), 'Anna')
+    await page.fill(input('amount'), '5')
+    await page.click(input('save'))
+    await eventually(() => nameOfFocus(page)).toBe('e-order-mail.input')
     expect(complaints).toEqual([])
   })
 

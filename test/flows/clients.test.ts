@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openClient } from '../support/client-page.ts'
+import { addClientSolution, button, label, outputOf } from '../support/client-solution.ts'
 import { formWith } from '../support/forms.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
@@ -95,4 +96,54 @@ test('client: setLocale immediately changes the language of the form and the pag
   await page.press('main', 'dutch')
   expect(page.text('main', 'dutch')).toBe('In het Nederlands')
   expect(page.everything()).toContain('Verbinding verbroken')
+})
+
+test('client: an input keeps an invalid value until the user corrects it; until then, no button saves the form', async () => {
+  await addClientSolution(host, 'invalid', {
+    elements: [
+      label('shown'),
+      { type: 'email', name: 'mail', label: 'Mail' },
+      { type: 'number', name: 'amount', label: 'Amount', max: 10 },
+      { type: 'date', name: 'day', label: 'Day', max: '2026-05-31' },
+      { type: 'password', name: 'code', label: 'Code', maxLength: 3 },
+      ...['keep', 'read', 'reset', 'away'].map(button),
+    ],
+    form: { saves: 'keep' },
+    files: {
+      'forms/other.json': JSON.stringify(formWith(button('back'))),
+      'forms/other.js': "function back() { application.showForm('main') }",
+    },
+    script: `
+      const own = () => forms.main.elements
+      function keep() { application.output('kept') }
+      function read() { own().shown.label = JSON.stringify([own().mail.value, own().amount.value, own().day.value]) }
+      function reset() { own().mail.value = 'old@example.org' }
+      function away() { application.showForm('other') }
+    `,
+    globals: "function onSolutionOpen() { forms.main.elements.mail.value = 'old@example.org' }",
+  })
+  const page = await openClient(host.url, 'invalid', createVisitor(host.url))
+  const shown = (name: string) => /<input[^>]* value="([^"]*)"/.exec(page.element('main', name))?.[1]
+  await page.enter('main', 'mail', 'new address')
+  await page.enter('main', 'amount', 11)
+  await page.enter('main', 'day', '2026-06-01')
+  await page.enter('main', 'code', 'long')
+  expect(['mail', 'amount', 'day', 'code'].map(shown)).toEqual(['new address', '11', '2026-06-01', undefined])
+  await page.press('main', 'read')
+  expect(page.text('main', 'shown')).toBe('["old@example.org",null,null]')
+  await page.press('main', 'keep')
+  expect(page.frames.findLast(({ kind }) => kind === 'focus')).toEqual({ kind: 'focus', element: 'mail' })
+  await page.press('main', 'reset')
+  expect(shown('mail')).toBe('old@example.org')
+  await page.enter('main', 'amount', 10)
+  await page.press('main', 'keep')
+  expect(page.frames.findLast(({ kind }) => kind === 'focus')).toEqual({ kind: 'focus', element: 'day' })
+  await page.press('main', 'away')
+  page.send({ kind: 'leave', seq: page.nextSeq(), form: 'main' })
+  await page.until('other form', () => page.html().includes('id="f-other"'))
+  await page.press('other', 'back')
+  expect([shown('amount'), shown('day')]).toEqual(['10', undefined])
+  expect(await outputOf(host, 'invalid')).toEqual([])
+  await page.press('main', 'keep')
+  expect(await outputOf(host, 'invalid')).toEqual(['kept'])
 })

@@ -6,6 +6,8 @@ import { bundleOf } from './zip.ts'
 export type ClientSolution = {
   /** The elements of the form `main`. */
   readonly elements: readonly unknown[]
+  /** Further properties of the form `main`. */
+  readonly form?: Record<string, unknown>
   readonly script: string
   readonly globals?: string
   /** Properties of the manifest. By default, users don't have to sign in. */
@@ -17,9 +19,9 @@ export type ClientSolution = {
 export async function addClientSolution(
   host: Pick<TestHost, 'upload'>,
   name: string,
-  { elements, script, globals = '', manifest = {}, files = {} }: ClientSolution,
+  { elements, form: more = {}, script, globals = '', manifest = {}, files = {} }: ClientSolution,
 ): Promise<void> {
-  const form = { 'forms/main.json': JSON.stringify(formWith(...elements)), 'forms/main.js': script }
+  const form = { 'forms/main.json': JSON.stringify({ ...formWith(...elements), ...more }), 'forms/main.js': script }
   const all = { authenticator: 'NONE', firstForm: 'main', ...manifest, name }
   const answer = await host.upload(name, await bundleOf(all, { 'globals.js': globals, ...form, ...files }))
   if (answer.status !== 201) throw new Error(await answer.text())

@@ -42,6 +42,31 @@ test('form views: unsaved input and rejected values are stored per form', () => 
   expect(views.hasFaults('order')).toBe(false)
 })
 
+test('form views: an invalid value is shown until the input gets a valid one, a script sets it, or the form is shown again', () => {
+  const views = createFormViews()
+  const shown = () => views.of('order').elements.get('mail')
+  const reject = () => views.setFault('order', 'mail', 'no address', 'anna@')
+  views.apply({ form: 'order', elements: { mail: { value: 'anna@example.org', label: 'Mail' } } })
+  reject()
+  expect(shown()).toEqual({ value: 'anna@', label: 'Mail', error: 'no address' })
+  expect([views.isInvalid('order', 'mail'), views.isInvalid('order', 'other')]).toEqual([true, false])
+  views.setFault('order', 'other', 'missing')
+  expect(views.isInvalid('order', 'other')).toBe(false)
+  const before = { value: 'anna@example.org', label: 'Mail' }
+  views.apply({ form: 'order', elements: { mail: { label: 'Mail' } } })
+  expect(views.isInvalid('order', 'mail')).toBe(true)
+  for (const change of [{ value: 'anna@example.org' }, { error: '' }]) {
+    reject()
+    views.apply({ form: 'order', elements: { mail: change } })
+    expect(shown()).toMatchObject(before)
+    expect(views.isInvalid('order', 'mail')).toBe(false)
+  }
+  reject()
+  views.clearFaults('order')
+  expect(shown()).toMatchObject(before)
+  expect(views.hasFaults('order')).toBe(false)
+})
+
 test('form views: names of inherited properties are ordinary names', () => {
   const views = createFormViews()
   const elements = JSON.parse('{"__proto__":{"value":"1"},"constructor":{"visible":false}}')
