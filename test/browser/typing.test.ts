@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { HostFrame } from '../../host/web/frames.ts'
 import { browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
@@ -32,6 +32,13 @@ const elements = [
 
 const input = (name: string) => `[id="e-main-${name}.input"]`
 
+/** Pastes a text into the focused input, as if it came from another program. */
+async function paste(page: Page, text: string): Promise<void> {
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`)
+  await page.keyboard.press('Control+V')
+}
+
 if (browserPath === undefined) console.info('typing in a browser: there is no Chromium here')
 else {
   describe('typing in a browser', () => {
@@ -47,12 +54,12 @@ else {
       await closeContexts(browser)
     })
 
-    async function open() {
+    async function open(options: BrowserContextOptions = {}, files: Record<string, string> = {}) {
       const name = `typing-${solutions++}`
       const script = `function note(before, after, event) { application.output(event.elementName + ' ' + JSON.stringify(after)) }
         function press() { application.output('pressed') }`
-      await addClientSolution(host, name, { elements, script })
-      const opened = await openWatched(browser)
+      await addClientSolution(host, name, { elements, script, files })
+      const opened = await openWatched(browser, options)
       const { page } = opened
       const answered = watchAnswers(page)
       await page.goto(`${host.url}/solution/${name}/index.html`)
@@ -114,6 +121,31 @@ else {
           await waitUntil(async () => expect(await page.textContent(`[id="e-main-${name}.error"]`)).toBe(''))
         }
         expect(await page.isChecked('[id="e-main-radio.option.2"]')).toBe(true)
+      },
+    )
+
+    test.each([
+      ['nl', '1250,5', '1.234,5', 1234.5],
+      ['de', '1250,5', '1.234', 1234],
+      ['de', '1250.5', '1234.5', 1234.5],
+      ['fr', '1250,5', '1\u202f234,5', 1234.5],
+      ['en', '1250.5', '1,234.5', 1234.5],
+    ])(
+      'a number is entered in the format of the page, even in a browser with another language: %s %s and %s',
+      async (locale, typed, pasted, number) => {
+        await using opened = await open({ locale }, { 'i18n/default.json': '{}', [`i18n/${locale}.json`]: '{}' })
+        const { page, output, complaints } = opened
+        expect(await page.getAttribute('#f-main', 'lang')).toBe(locale)
+        await page.focus(input('number'))
+        for (const key of typed) await page.keyboard.press(key)
+        await page.focus(input('last'))
+        await waitUntil(async () => expect(await output()).toEqual(['number 1250.5']))
+        await page.focus(input('number'))
+        await page.keyboard.press('Control+A')
+        await paste(page, pasted)
+        await page.focus(input('last'))
+        await waitUntil(async () => expect((await output())[1]).toBe(`number ${number}`))
+        expect(complaints).toEqual([])
       },
     )
 

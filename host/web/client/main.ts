@@ -6,6 +6,7 @@ import { focusElement } from './focus-element.ts'
 import { showGrouped } from './grouped-inputs.ts'
 import { createKeptClient } from './kept-client.ts'
 import { askToLeave, closeLeaveDialog } from './leave-dialog.ts'
+import { takeLocalNumbers } from './local-numbers.ts'
 import {
   pageText,
   showClosed,
@@ -49,6 +50,7 @@ function start(root: HTMLElement): void {
       if (state.isOnline && !state.isWaiting) settleInput(root)
     },
   })
+  takeLocalNumbers(root)
   listenToUser(root, exchange)
   watchInput(root)
   watchNetwork(exchange)
