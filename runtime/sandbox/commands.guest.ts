@@ -3,7 +3,8 @@ import type { QuotaError } from './quotas.guest.ts'
 import type { AnswerText, Binding, ContextState, Limits } from './types.guest.ts'
 import { record } from './values.guest.ts'
 
-type Waiting = { resolve: (value: unknown) => void; reject: (error: unknown) => void; binding: string }
+type Waiting = { resolve: (answer: Answer) => void; binding: string }
+type Answer = Pick<AnswerText, 'ok' | 'value'> & { binding: string }
 
 /** Collects a call's commands for the host, and sends its requests. The host responds only to requests. */
 export function createCommands(
@@ -58,7 +59,7 @@ export function createCommands(
   }
 
   function request({ name, path }: Binding, method: string, args: readonly unknown[]): Promise<unknown> {
-    return new SafePromise((resolve, reject) => {
+    const answered = new SafePromise<Answer>((resolve) => {
       if (!state.running)
         throw new SafeError(
           `${path}.${method} can be used only in a function such as onSolutionOpen, not while scripts load`,
@@ -66,17 +67,27 @@ export function createCommands(
       countHostCall()
       const id = ++requestIds
       const text = `{"id":${id},"plugin":${stringify(name)},"method":${stringify(method)},"args":${encodeArgs(args)}}`
-      waiting[id] = { resolve, reject, binding: `${path}.${method}` }
+      waiting[id] = { resolve, binding: `${path}.${method}` }
       state.host('request', text)
     })
+    return answerOf(answered)
+  }
+
+  /** The error is created in an async function, so that its stack contains the script that waits for the answer. */
+  async function answerOf(answered: Promise<Answer>): Promise<unknown> {
+    const { ok, value, binding } = await answered
+    if (ok) return value
+    throw new SafeError(typeof value === 'string' ? value : `${binding} failed`)
   }
 
   function answer({ id, ok, value }: AnswerText): void {
     const one = waiting[id]
     if (one === undefined) return
     delete waiting[id]
-    if (ok) one.resolve(value)
-    else one.reject(new SafeError(typeof value === 'string' ? value : `${one.binding} failed`))
+    const { resolve, binding } = one
+    // Without a prototype, so that no inherited `then` makes the promise wait for something else.
+    const given: Answer & { __proto__: null } = { __proto__: null, ok, value, binding }
+    resolve(given)
   }
 
   return { command, request, answer, forgetCommands, commandsText: () => commands }

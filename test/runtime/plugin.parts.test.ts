@@ -60,6 +60,16 @@ test('for any other error, the script sees only the name of the binding that fai
   expect(values).toEqual({ text: 'Error: plugins.untold.ask failed' })
 })
 
+test('the error of a request names the line that waits for the answer', async () => {
+  const script =
+    'async function onSolutionOpen() {\n  await deep()\n}\nasync function deep() {\n  await plugins.told.ask()\n}'
+  const { failure } = await lab.run({ script, file: 'login.js' })
+  expect(failure).toMatchObject({
+    message: 'Error: the operator has not granted it',
+    position: { file: 'login.js', line: 5, column: 3 },
+  })
+})
+
 test('a long ScriptError is truncated', () => {
   expect(new ScriptError('x'.repeat(5000)).message).toBe(`${'x'.repeat(2000)}…`)
 })
