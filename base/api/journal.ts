@@ -1,4 +1,5 @@
 import { createCompiledInsert } from '../database/compiled-insert.ts'
+import { deleteInPages } from '../database/delete-in-pages.ts'
 import type { Database } from '../database/open.ts'
 import { firstRows } from '../database/portable.ts'
 import { networkOf } from '../http/network.ts'
@@ -233,13 +234,17 @@ export function createJournal(
       return rows.map((row) => textOf(row[name]) ?? '').filter((value) => value !== '')
     },
     flush,
-    async sweep() {
-      await db
-        .deleteFrom(name)
-        .where('time', '<', now() - kept)
-        .execute()
-    },
+    sweep: () => deleteExpired(platform, name, now() - kept),
   }
+}
+
+function deleteExpired(platform: Database, name: string, before: number): Promise<void> {
+  const db = platform.withTables<Record<string, { id: number; time: number }>>()
+  const expired = db.selectFrom(name).select(['id', 'time']).where('time', '<', before).orderBy('time').orderBy('id')
+  return deleteInPages(
+    (count) => firstRows(platform, expired, count).execute(),
+    ({ id, time }) => db.deleteFrom(name).where('time', '<=', time).where('id', '<=', id).execute(),
+  )
 }
 
 /** Replaces characters that break lines or change the text direction, because names can contain any character. */

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Selectable, Transaction, Updateable } from 'kysely'
+import { deleteInPages } from '../../base/database/delete-in-pages.ts'
 import { kindOf } from '../../base/database/kinds.ts'
 import { firstRows, insertOnce, isUniqueViolation } from '../../base/database/portable.ts'
 import { storedHash } from '../../base/database/stored-hash.ts'
 import type { Limits } from '../../runtime/limits.ts'
+import { solutionsIn } from '../database/solutions-in.ts'
 import type { HostDatabase, HostTables } from '../database/tables.ts'
 import {
   type AttemptEnd,
@@ -311,12 +313,25 @@ function listed({ db, limits, now }: Parts): Pick<JobRuns, 'find' | 'list' | 'la
       return latest
     },
     async sweep() {
-      await db
-        .deleteFrom('job_runs')
-        .where('ended_at', '<', now() - limits.JOB_KEPT)
-        .execute()
+      for await (const solution of solutionsIn(db, 'job_runs')) await sweepRuns(db, solution, now() - limits.JOB_KEPT)
     },
   }
+}
+
+/** Deletes a solution's runs that ended before `before`. An index on when a run was created limits the rows to read. */
+async function sweepRuns(db: HostDatabase, solution: string, before: number): Promise<void> {
+  const runs = db
+    .selectFrom('job_runs')
+    .select('created_at')
+    .where('solution', '=', solution)
+    .where('created_at', '<', before)
+    .where('ended_at', '<', before)
+    .orderBy('created_at')
+  const remove = db.deleteFrom('job_runs').where('solution', '=', solution).where('ended_at', '<', before)
+  await deleteInPages(
+    (count) => firstRows(db, runs, count).execute(),
+    (last) => remove.where('created_at', '<=', last.created_at).execute(),
+  )
 }
 
 async function inTransaction<T>(

@@ -4,6 +4,7 @@ import { firstRows } from '../../base/database/portable.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { LogLevel, Position } from '../../runtime/outcome.ts'
 import type { HostDatabase } from '../database/tables.ts'
+import { createLogRetention } from './log-retention.ts'
 
 /** A line of a solution's log, as the API returns it. */
 export type LogLine = {
@@ -80,6 +81,7 @@ export const COUNTED = 5000
 type Row = ReturnType<typeof rowOf>
 
 export function createSolutionLog(db: HostDatabase, limits: Limits, now: () => number = Date.now): SolutionLog {
+  const retention = createLogRetention(db, limits, now)
   const followers = new EventEmitter().setMaxListeners(0)
   let waiting: Row[] = []
   let dropped = 0
@@ -173,22 +175,10 @@ export function createSolutionLog(db: HostDatabase, limits: Limits, now: () => n
       isEnded = true
       followers.emit(ENDED)
     },
-    async sweep() {
-      await db
-        .deleteFrom('solution_log')
-        .where('time', '<', now() - limits.LOG_KEPT)
-        .execute()
-      await sql`
-        DELETE FROM solution_log WHERE id IN (
-          SELECT id FROM (
-            SELECT id, SUM(size + 100) OVER (PARTITION BY solution ORDER BY id DESC) AS newer
-            FROM solution_log
-          ) AS sizes WHERE newer > ${limits.LOG_KEPT_SIZE}
-        )`.execute(db)
-    },
+    sweep: () => retention.sweep(),
     async erase(solution) {
       await flush()
-      await db.deleteFrom('solution_log').where('solution', '=', solution).execute()
+      await retention.erase(solution)
     },
   }
 }

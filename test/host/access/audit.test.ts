@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { type AuditEntry, type AuditQuery, createAudit } from '../../../host/access/audit.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import { usePlace } from '../../base/database/contract.ts'
+import { withRowCounts } from '../../support/rows-per-statement.ts'
 
 const place = usePlace('embedded', async () => null)
 
@@ -92,4 +93,22 @@ test('recentValues: it returns the outcomes and solutions in the newest 10,000 e
   expect(await audit.recentValues()).toEqual({ outcomes, solutions: ['crm', 'old', 'shop'] })
   audit.note(throttled('user:anna', { outcome: 'refused' }))
   expect(await audit.recentValues()).toEqual({ outcomes: ['ok', 'refused'], solutions: ['crm', 'shop'] })
+})
+
+test('sweep: at most 1,000 expired entries are deleted per statement', async () => {
+  let time = 1_900_000_000_000
+  const counted = withRowCounts(place.db)
+  const audit = createAudit(counted.db, createLimits({ AUDIT_KEPT: 1000 }), () => time)
+  for (let n = 0; n < 2500; n++) {
+    if (n % 10 === 0) time += 1
+    audit.note(throttled('user:old', { solution: 'swept' }))
+  }
+  await audit.flush()
+  time += 1001
+  audit.note(throttled('user:new', { solution: 'swept' }))
+  await audit.flush()
+  await audit.sweep()
+  const { items } = await audit.read({ limit: 10, solution: 'swept' })
+  expect(items.map(({ actor }) => actor)).toEqual(['user:new'])
+  expect(Math.max(...counted.rows)).toBe(1000)
 })

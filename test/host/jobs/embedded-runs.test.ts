@@ -1,10 +1,14 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openHostDatabase } from '../../../host/database/open.ts'
 import type { HostDatabase } from '../../../host/database/tables.ts'
+import { createDatabaseRuns } from '../../../host/jobs/database-runs.ts'
+import { createLimits } from '../../../runtime/limits.ts'
 import { testJobs } from '../../support/job-contract.ts'
+import { withRowCounts } from '../../support/rows-per-statement.ts'
 
 let home: string
 let db: HostDatabase
@@ -18,3 +22,23 @@ afterAll(async () => {
 })
 
 testJobs('SQLite', () => db)
+
+test('runs that are older than JOB_KEPT are deleted, at most 1,000 per statement', async () => {
+  let time = 1_000_000
+  const counted = withRowCounts(db)
+  const runs = createDatabaseRuns(counted.db, createLimits({ JOB_KEPT: 1000 }), () => time)
+  const add = () => {
+    time += 1
+    const run = { solution: 'swept', job: 'mail', data: '{}', key: null, tenant: null, dueAt: time }
+    return runs.add(Array.from({ length: 100 }, () => ({ ...run, id: randomUUID() })))
+  }
+  for (let batch = 0; batch < 25; batch++) await add()
+  await runs.cancelAll('swept')
+  await add()
+  time += 1001
+  counted.rows.length = 0
+  await runs.sweep()
+  expect(Math.max(...counted.rows)).toBe(1000)
+  const left = await db.selectFrom('job_runs').select('state').where('solution', '=', 'swept').execute()
+  expect(left).toEqual(Array.from({ length: 100 }, () => ({ state: 'waiting' })))
+})

@@ -6,6 +6,7 @@ import { openHostDatabase } from '../../../host/database/open.ts'
 import type { HostDatabase } from '../../../host/database/tables.ts'
 import { createSolutionLog } from '../../../host/solutions/solution-log.ts'
 import { createLimits } from '../../../runtime/limits.ts'
+import { withRowCounts } from '../../support/rows-per-statement.ts'
 
 let home: string
 let db: HostDatabase
@@ -70,4 +71,48 @@ test('solution log: if there are more than 5,000 lines, only the newest are coun
   for (let i = 0; i < 5001; i++) log.write('busy', { level: i < 10 ? 'error' : 'info', message: 'x' })
   expect(await log.countErrors('busy', 5000)).toEqual({ count: 9, isLeast: true })
   expect(await log.countErrors('busy', 5001)).toEqual({ count: 0, isLeast: false })
+})
+
+test('solution log: sweep and erase read and delete at most 1,000 lines per statement', async () => {
+  let time = 1_000_000
+  const counted = withRowCounts(db)
+  const limits = createLimits({ LOG_KEPT: 1000, LOG_KEPT_SIZE: 2200 * 101 })
+  const log = createSolutionLog(counted.db, limits, () => time)
+  const writeLines = (solution: string, count: number) => {
+    for (let line = 0; line < count; line++) log.write(solution, { level: 'info', message: 'x' })
+  }
+  writeLines('aged', 2500)
+  await log.flush()
+  time += 1001
+  writeLines('aged', 1)
+  writeLines('grown', 3500)
+  writeLines('erased', 2500)
+  await log.flush()
+  await log.sweep()
+  await log.erase('erased')
+  const kept = await counted.db
+    .selectFrom('solution_log')
+    .select(({ fn }) => ['solution', fn.countAll().as('count')])
+    .where('solution', 'in', ['aged', 'grown', 'erased'])
+    .groupBy('solution')
+    .orderBy('solution')
+    .execute()
+  expect(kept).toEqual([
+    { solution: 'aged', count: 1 },
+    { solution: 'grown', count: 2200 },
+  ])
+  expect(Math.max(...counted.rows)).toBe(1000)
+})
+
+test('solution log: lines with a time in the future do not keep older lines from being removed', async () => {
+  let time = 2_000_000
+  const log = createSolutionLog(db, createLimits({ LOG_KEPT: 1000 }), () => time)
+  log.write('clock', { level: 'info', message: 'the clock was wrong' })
+  time = 1_000_000
+  log.write('clock', { level: 'info', message: 'old' })
+  time += 1001
+  log.write('clock', { level: 'info', message: 'new' })
+  await log.flush()
+  await log.sweep()
+  expect(await messages(log, 'clock')).toEqual(['new'])
 })

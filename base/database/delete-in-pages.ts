@@ -1,0 +1,24 @@
+import { setImmediate } from 'node:timers/promises'
+
+/** Maximum rows per statement. A statement on the embedded database blocks the whole process while it runs. */
+export const PAGE = 1000
+
+/**
+ * Deletes rows page by page, and lets the process do other work in between. Stops at the first page without a row to
+ * delete.
+ * @param read reads the first `count` rows that still exist, in an order that `remove` can use
+ * @param remove deletes the rows up to and including `last`
+ * @param isExpired whether a row must be deleted. The rows before it are deleted too. Default: all rows
+ */
+export async function deleteInPages<Row>(
+  read: (count: number) => Promise<readonly Row[]>,
+  remove: (last: Row) => Promise<unknown>,
+  isExpired: (row: Row) => boolean = () => true,
+): Promise<void> {
+  for (;;) {
+    const last = (await read(PAGE)).findLast(isExpired)
+    if (last === undefined) return
+    await remove(last)
+    await setImmediate()
+  }
+}
