@@ -119,6 +119,7 @@ export function createSolutionLog(db: HostDatabase, limits: Limits, now: () => n
           .execute()
       }
     })
+    retention.stored(rows)
   }
 
   async function rowsBefore(solution: string, before: number | undefined, count: number) {
@@ -215,7 +216,7 @@ function rowOf(solution: string, { level, message, code, position, correlationId
     line: position?.line ?? null,
     column: position?.column ?? null,
     correlation_id: correlationId ?? null,
-    size: message.length,
+    size: Buffer.byteLength(message),
   }
 }
 

@@ -7,6 +7,7 @@ import type { HostDatabase } from '../../../host/database/tables.ts'
 import { createSolutionLog } from '../../../host/solutions/solution-log.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import { withRowCounts } from '../../support/rows-per-statement.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 let home: string
 let db: HostDatabase
@@ -115,4 +116,23 @@ test('solution log: lines with a time in the future do not keep older lines from
   await log.flush()
   await log.sweep()
   expect(await messages(log, 'clock')).toEqual(['new'])
+})
+
+test('solution log: without a sweep, a log that keeps growing exceeds LOG_KEPT_SIZE by at most a quarter', async () => {
+  const log = createSolutionLog(db, createLimits({ LOG_KEPT_SIZE: 100 * 101 }))
+  for (let batch = 0; batch < 40; batch++) {
+    for (let line = 0; line < 10; line++) log.write('flood', { level: 'info', message: 'x' })
+    await log.flush()
+    const lines = () => db.selectFrom('solution_log').select('id').where('solution', '=', 'flood').execute()
+    await waitUntil(async () => expect((await lines()).length).toBeLessThan(125))
+  }
+  expect(await messages(log, 'flood')).toHaveLength(100)
+})
+
+test('solution log: the size of a line is its number of bytes', async () => {
+  const log = createSolutionLog(db, createLimits())
+  log.write('bytes', { level: 'info', message: 'é漢😀' })
+  await log.flush()
+  const line = db.selectFrom('solution_log').select('size').where('solution', '=', 'bytes')
+  expect(await line.executeTakeFirst()).toEqual({ size: 9 })
 })
