@@ -3,6 +3,7 @@ import { deleteInPages } from '../database/delete-in-pages.ts'
 import type { Database } from '../database/open.ts'
 import { firstRows } from '../database/portable.ts'
 import { networkOf } from '../http/network.ts'
+import { createBatchWriter } from '../work/batch-writer.ts'
 import { createNews } from '../work/news.ts'
 
 const TEXTS = ['actor', 'action', 'target', 'place', 'outcome', 'address', 'correlationId'] as const
@@ -79,8 +80,6 @@ export interface Journal {
   sweep(): Promise<void>
 }
 
-/** How long entries are collected before they are written as a batch, in ms. */
-const BATCH_TIME = 50
 /** Maximum number of entries in the queue while the database is unreachable. */
 const MAX_WAITING = 20_000
 /** Maximum number of rows per statement; a power of two. */
@@ -112,27 +111,18 @@ export function createJournal(
     ...columns,
   }
   let waiting: Row[] = []
-  let timer: NodeJS.Timeout | null = null
-  let writing: Promise<void> = Promise.resolve()
   const isNews = createNews(now)
+  const writer = createBatchWriter(writeQueue)
 
-  function flush(): Promise<void> {
-    if (timer) clearTimeout(timer)
-    timer = null
+  async function writeQueue(): Promise<void> {
     const rows = waiting
     waiting = []
-    if (rows.length > 0) writing = writing.then(() => insert(rows)).catch(() => keepForLater(rows))
-    return writing
-  }
-
-  function keepForLater(rows: Row[]): void {
-    waiting = [...rows, ...waiting].slice(-MAX_WAITING)
-    startTimer(1000)
-  }
-
-  function startTimer(after: number): void {
-    timer ??= setTimeout(() => void flush(), after)
-    timer.unref()
+    try {
+      if (rows.length > 0) await insert(rows)
+    } catch (error) {
+      waiting = [...rows, ...waiting].slice(-MAX_WAITING)
+      throw error
+    }
   }
 
   const queryOf = createCompiledInsert<Row>(platform, name, [...TEXTS.map((each) => columnOf[each]), 'time'])
@@ -205,13 +195,13 @@ export function createJournal(
   return {
     note(entry) {
       if (waiting.length < MAX_WAITING) waiting.push(rowOf(entry))
-      startTimer(BATCH_TIME)
+      writer.wake()
     },
     record: (entry) => insert([rowOf(entry)]),
     isNews: ({ actor, action, target, place, outcome, address }, isActorProven = false) =>
       isNews(JSON.stringify([action, target, place, outcome, networkOf(address), isActorProven ? actor : ''])),
     async read({ limit, before, mostLookedAt, ...filter }) {
-      await flush()
+      await writer.flush()
       const oldest = mostLookedAt === undefined ? 0 : await oldestOf(mostLookedAt, before, filter.place)
       let query = matching(filter).selectAll().orderBy('id', 'desc')
       if (before !== undefined) query = query.where('id', '<', before)
@@ -222,7 +212,7 @@ export function createJournal(
       return next === undefined || next === 0 ? { items } : { items, next: String(next) }
     },
     async valuesOf(column, place) {
-      await flush()
+      await writer.flush()
       const name = columnOf[column]
       const query = matching({ place }).select(name).orderBy('id', 'desc')
       const values = db
@@ -233,7 +223,7 @@ export function createJournal(
       const rows = await firstRows(platform, values, MOST_VALUES).execute()
       return rows.map((row) => textOf(row[name]) ?? '').filter((value) => value !== '')
     },
-    flush,
+    flush: writer.flush,
     sweep: () => deleteExpired(platform, name, now() - kept),
   }
 }

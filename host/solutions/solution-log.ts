@@ -1,9 +1,11 @@
 import { EventEmitter } from 'node:events'
 import { sql } from 'kysely'
 import { firstRows } from '../../base/database/portable.ts'
+import { createBatchWriter } from '../../base/work/batch-writer.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { LogLevel, Position } from '../../runtime/outcome.ts'
 import type { HostDatabase } from '../database/tables.ts'
+import { createLogQueue } from './log-queue.ts'
 import { createLogRetention } from './log-retention.ts'
 
 /** A line of a solution's log, as the API returns it. */
@@ -65,12 +67,10 @@ export interface SolutionLog {
   erase(solution: string): Promise<void>
 }
 
-/** Batching delay in ms, so that a script that logs a lot causes one transaction instead of a hundred. */
-const BATCH_TIME = 50
-/** Maximum queued lines. Any more are dropped to protect the host's memory. */
-const MAX_WAITING = 20_000
 /** SQL Server allows at most 2,100 parameters in a statement. */
 const ROWS_OF_INSERT = 150
+/** With the embedded database, a transaction blocks the process until it is committed. */
+const ROWS_OF_TRANSACTION = 1500
 
 /** Maximum lines scanned per call, and lines read per query. Between queries, the host does other work. */
 const LOOKED_AT = 20_000
@@ -83,34 +83,30 @@ type Row = ReturnType<typeof rowOf>
 export function createSolutionLog(db: HostDatabase, limits: Limits, now: () => number = Date.now): SolutionLog {
   const retention = createLogRetention(db, limits, now)
   const followers = new EventEmitter().setMaxListeners(0)
-  let waiting: Row[] = []
-  let dropped = 0
   let isEnded = false
-  let timer: NodeJS.Timeout | null = null
-  let writing: Promise<void> = Promise.resolve()
+  const queue = createLogQueue<Row>()
+  const writer = createBatchWriter(writeQueue)
 
-  function flush(): Promise<void> {
-    if (timer) clearTimeout(timer)
-    timer = null
-    const rows = waiting
-    waiting = []
-    if (dropped > 0 && rows[0]) {
-      const message = `Scripts wrote log lines faster than they could be stored. Lines dropped: ${dropped}`
-      rows.push(rowOf(rows[0].solution, { level: 'warn', message }, now()))
-      dropped = 0
+  async function writeQueue(): Promise<void> {
+    const { lines, dropped } = queue.take()
+    let from = 0
+    try {
+      for (; from < lines.length; from += ROWS_OF_TRANSACTION) {
+        await insert(lines.slice(from, from + ROWS_OF_TRANSACTION))
+      }
+      if (dropped.size > 0) await insert([...dropped].map(droppedRow))
+    } catch (error) {
+      queue.putBack({ lines: lines.slice(from), dropped })
+      throw error
     }
-    if (rows.length > 0) writing = writing.then(() => insert(rows)).catch(() => keepForLater(rows))
-    return writing
   }
 
-  /** Puts the rows of a failed database write back in the queue for the next batch, if there is room. */
-  function keepForLater(rows: Row[]): void {
-    const room = Math.max(0, MAX_WAITING - waiting.length)
-    dropped += Math.max(0, rows.length - room)
-    waiting = [...(room === 0 ? [] : rows.slice(-room)), ...waiting]
+  function droppedRow([solution, count]: readonly [string, number]): Row {
+    const message = `Scripts wrote log lines faster than they could be stored. Lines dropped: ${count}`
+    return rowOf(solution, { level: 'warn', message }, now())
   }
 
-  async function insert(rows: Row[]): Promise<void> {
+  async function insert(rows: readonly Row[]): Promise<void> {
     await db.transaction().execute(async (transaction) => {
       for (let from = 0; from < rows.length; from += ROWS_OF_INSERT) {
         await transaction
@@ -129,16 +125,15 @@ export function createSolutionLog(db: HostDatabase, limits: Limits, now: () => n
   }
 
   return {
-    flush,
+    flush: writer.flush,
     write(solution, line) {
       const row = rowOf(solution, line, now())
-      if (waiting.length >= MAX_WAITING) dropped++
-      else waiting.push(row)
+      queue.add(row)
       followers.emit(eventOf(solution), lineOf(row))
-      timer ??= setTimeout(() => void flush(), BATCH_TIME)
+      writer.wake()
     },
     async read(solution, { limit, before, ...filter }) {
-      await flush()
+      await writer.flush()
       const fits = lineFilter(filter)
       const atOnce = fits === null ? limit : READ_AT_ONCE
       const newestFirst: LogLine[] = []
@@ -157,7 +152,7 @@ export function createSolutionLog(db: HostDatabase, limits: Limits, now: () => n
       return { items: newestFirst.reverse(), next: String(next) }
     },
     async countErrors(solution, since) {
-      await flush()
+      await writer.flush()
       const lines = db.selectFrom('solution_log').select(['time', 'level']).where('solution', '=', solution)
       const newest = firstRows(db, lines.orderBy('id', 'desc'), COUNTED).as('newest')
       const isError = sql<number>`CASE WHEN level = 'error' AND time >= ${since} THEN 1 ELSE 0 END`
@@ -178,7 +173,7 @@ export function createSolutionLog(db: HostDatabase, limits: Limits, now: () => n
     },
     sweep: () => retention.sweep(),
     async erase(solution) {
-      await flush()
+      await writer.flush()
       await retention.erase(solution)
     },
   }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { type AuditEntry, type AuditQuery, createAudit } from '../../../host/access/audit.ts'
@@ -111,4 +112,20 @@ test('sweep: at most 1,000 expired entries are deleted per statement', async () 
   const { items } = await audit.read({ limit: 10, solution: 'swept' })
   expect(items.map(({ actor }) => actor)).toEqual(['user:new'])
   expect(Math.max(...counted.rows)).toBe(1000)
+})
+
+test('while the database hangs, at most one batch is in progress, and 20,000 entries wait', async () => {
+  const audit = createAudit(place.db, createLimits())
+  const { promise: hung, resolve: end } = Promise.withResolvers<void>()
+  const held = place.db.transaction().execute(() => hung)
+  for (let burst = 0; burst < 4; burst++) {
+    for (let n = 0; n < 15_000; n++) audit.note(throttled('user:anna', { solution: 'hung' }))
+    void audit.flush()
+    await setImmediate()
+  }
+  end()
+  await held
+  await audit.flush()
+  const entries = place.db.selectFrom('audit').select(({ fn }) => fn.countAll().as('count'))
+  expect(await entries.where('solution', '=', 'hung').executeTakeFirst()).toEqual({ count: 15_000 + 20_000 })
 })

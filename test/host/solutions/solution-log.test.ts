@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { setImmediate } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { openHostDatabase } from '../../../host/database/open.ts'
 import type { HostDatabase } from '../../../host/database/tables.ts'
 import { createSolutionLog } from '../../../host/solutions/solution-log.ts'
@@ -135,4 +136,41 @@ test('solution log: the size of a line is its number of bytes', async () => {
   await log.flush()
   const line = db.selectFrom('solution_log').select('size').where('solution', '=', 'bytes')
   expect(await line.executeTakeFirst()).toEqual({ size: 9 })
+})
+
+test('solution log: while the database hangs, at most one batch is in progress, and the queue is limited', async () => {
+  const log = createSolutionLog(db, createLimits())
+  const { promise: hung, resolve: end } = Promise.withResolvers<void>()
+  const held = db.transaction().execute(() => hung)
+  for (let burst = 0; burst < 5; burst++) {
+    for (let line = 0; line < 15_000; line++) log.write('hung', { level: 'info', message: '' })
+    void log.flush()
+    await setImmediate()
+  }
+  log.write('other', { level: 'info', message: 'kept' })
+  end()
+  await held
+  await log.flush()
+  const lines = db.selectFrom('solution_log').select('id').where('solution', '=', 'hung').where('level', '=', 'info')
+  const stored = (await lines.execute()).length
+  // The first burst was in progress.
+  expect(stored - 15_000).toBeLessThanOrEqual(20_000)
+  expect(stored - 15_000).toBeGreaterThan(19_900)
+  const message = `Scripts wrote log lines faster than they could be stored. Lines dropped: ${75_000 - stored}`
+  expect((await log.read('hung', { limit: 1 })).items).toMatchObject([{ level: 'warn', message }])
+  expect(await messages(log, 'other')).toEqual(['kept'])
+})
+
+test('solution log: after an outage, lines are stored without a further call', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const log = createSolutionLog(db, createLimits())
+  await db.schema.alterTable('solution_log').renameTo('solution_log_away').execute()
+  log.write('outage', { level: 'info', message: 'kept' })
+  await log.flush()
+  await db.schema.alterTable('solution_log_away').renameTo('solution_log').execute()
+  vi.advanceTimersByTime(1000)
+  vi.useRealTimers()
+  const lines = db.selectFrom('solution_log').select('message').where('solution', '=', 'outage')
+  await waitUntil(async () => expect(await lines.execute()).toEqual([{ message: 'kept' }]))
 })
