@@ -63,7 +63,7 @@ import { createSecrets } from './secrets/secrets.ts'
 import { createSelfService } from './self-service/self-service.ts'
 import { type Addresses, createServers } from './servers.ts'
 import { addBakedIn } from './solutions/baked-in.ts'
-import { eraseSolutionData } from './solutions/erase-solution.ts'
+import { eraseExpired } from './solutions/erase-solution.ts'
 import { createExampleUsers, type ExampleUsers } from './solutions/example-users.ts'
 import { addExamplesOnce, getsExamples } from './solutions/first-examples.ts'
 import { createFirstRefusal } from './solutions/first-refusal.ts'
@@ -513,16 +513,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
 }
 
 function sweptOf(parts: ReturnType<typeof createParts>) {
-  const { db, store, sessions, pageSessions, remembered, solutionLog, audit, tokens, loginTokens, throttle, oauth } =
-    parts
-
-  async function eraseDeleted(): Promise<void> {
-    for (const deleted of await store.sweep()) {
-      await solutionLog.erase(deleted)
-      await parts.solutionDatabases.erase(deleted)
-      await eraseSolutionData(db, deleted)
-    }
-  }
+  const { sessions, pageSessions, remembered, solutionLog, audit, tokens, loginTokens, throttle, oauth } = parts
 
   return [
     sessions,
@@ -538,6 +529,6 @@ function sweptOf(parts: ReturnType<typeof createParts>) {
     parts.links,
     parts.draftStore,
     parts.jobStore.runs,
-    { sweep: eraseDeleted },
+    { sweep: () => eraseExpired(parts) },
   ]
 }

@@ -1,4 +1,33 @@
+import type { Logger } from 'pino'
 import type { HostDatabase } from '../database/tables.ts'
+import type { SolutionLog } from './solution-log.ts'
+import type { SolutionStore } from './solution-store.ts'
+
+export type EraseParts = {
+  readonly store: Pick<SolutionStore, 'expired' | 'erase'>
+  readonly solutionLog: Pick<SolutionLog, 'erase'>
+  readonly solutionDatabases: { erase(solution: string): Promise<void> }
+  readonly log: Pick<Logger, 'error'>
+}
+
+/**
+ * Erases all data of the solutions that were deleted longer than `DELETED_KEPT` ago. Errors are logged, and the next call
+ * tries again.
+ */
+export async function eraseExpired({ store, solutionLog, solutionDatabases, log }: EraseParts): Promise<void> {
+  for await (const solution of store.expired()) {
+    try {
+      // The log is too large for the transaction. If the solution is uploaded again meanwhile, it loses only log lines.
+      await solutionLog.erase(solution)
+      await store.erase(solution, async (transaction) => {
+        await eraseSolutionData(transaction, solution)
+        await solutionDatabases.erase(solution)
+      })
+    } catch (error) {
+      log.error({ solution, err: error }, 'a deleted solution could not be erased; the host will try again')
+    }
+  }
+}
 
 /**
  * Erases a solution's data except its versions and log. Otherwise, another solution that is later uploaded under the

@@ -1,9 +1,10 @@
+import type { ExpressionBuilder } from 'kysely'
 import type { PreparedSolution } from '../../base/bundles/prepared-solution.ts'
 import { deletedAny } from '../../base/database/deleted-any.ts'
-import { byteLength, insertOnce } from '../../base/database/portable.ts'
+import { byteLength, firstRows, insertOnce } from '../../base/database/portable.ts'
 import type { Bundle } from '../../runtime/bundle/bundle.ts'
 import type { Limits } from '../../runtime/limits.ts'
-import type { HostDatabase } from '../database/tables.ts'
+import type { HostDatabase, HostTables } from '../database/tables.ts'
 import { contentEtag } from './content-etag.ts'
 import { createMediaReader, writePieces } from './media-pieces.ts'
 import { readStored, type StoredSolution, writeStored } from './stored-solution.ts'
@@ -66,11 +67,14 @@ export interface SolutionStore {
   draftsOf(name: string, sha256: string): Promise<number>
   /** Marks the solution as deleted. @returns false if it does not exist */
   remove(name: string): Promise<boolean>
+  /** Yields the names of the solutions that were deleted longer than `DELETED_KEPT` ago. */
+  expired(): AsyncGenerator<string>
   /**
-   * Erases solutions that were deleted longer than `DELETED_KEPT` ago.
-   * @returns their names
+   * Erases an expired solution and its versions, unless it was uploaded again or another host erased it.
+   * @param eraseOthers erases the solution's other data. During this call, the solution cannot be uploaded. If the call
+   *   rejects, its changes in the database are rolled back and the solution remains expired
    */
-  sweep(): Promise<readonly string[]>
+  erase(name: string, eraseOthers: (transaction: HostDatabase) => Promise<void>): Promise<void>
 }
 
 export function createSolutionStore(db: HostDatabase, limits: Limits, now: () => number = Date.now): SolutionStore {
@@ -203,16 +207,30 @@ export function createSolutionStore(db: HostDatabase, limits: Limits, now: () =>
         .executeTakeFirst()
       return result.numUpdatedRows > 0n
     },
-    async sweep() {
-      const before = now() - limits.DELETED_KEPT
-      const old = await db.selectFrom('solutions').select('name').where('deleted_at', '<', before).execute()
-      const erased: string[] = []
-      for (const { name } of old) {
-        // Keep a solution that was uploaded again in the meantime.
-        const still = db.deleteFrom('solutions').where('name', '=', name).where('deleted_at', '<', before)
-        if (await deletedAny(still)) erased.push(name)
+    ...createErasure(db, limits, now),
+  }
+}
+
+function createErasure(db: HostDatabase, limits: Limits, now: () => number): Pick<SolutionStore, 'expired' | 'erase'> {
+  const isExpired = ({ eb }: ExpressionBuilder<HostTables, 'solutions'>) =>
+    eb('deleted_at', '<', now() - limits.DELETED_KEPT)
+
+  return {
+    async *expired() {
+      for (let last = ''; ; ) {
+        const next = db.selectFrom('solutions').select('name').where('name', '>', last).where(isExpired)
+        const [row] = await firstRows(db, next.orderBy('name'), 1).execute()
+        if (row === undefined) return
+        yield row.name
+        last = row.name
       }
-      return erased
+    },
+    async erase(name, eraseOthers) {
+      await db.transaction().execute(async (transaction) => {
+        // Delete this row first: the lock makes uploads and other hosts wait until the transaction has ended.
+        const solution = transaction.deleteFrom('solutions').where('name', '=', name).where(isExpired)
+        if (await deletedAny(solution)) await eraseOthers(transaction)
+      })
     },
   }
 }

@@ -120,11 +120,47 @@ export function testStores(place: TestPlace): void {
     expect(await store.remove('gone')).toBe(true)
     expect(await store.remove('gone')).toBe(false)
     expect(await store.get('gone')).toBeNull()
-    expect(await store.sweep()).not.toContain('gone')
+    const expired = () => Array.fromAsync(store.expired())
+    expect(await expired()).not.toContain('gone')
     time += limits.DELETED_KEPT + 1
-    expect(await store.sweep()).toContain('gone')
+    expect(await expired()).toContain('gone')
+    const failed = store.erase('gone', async (transaction) => {
+      await transaction.deleteFrom('grants').execute()
+      throw new Error('the file is in use')
+    })
+    await expect(failed).rejects.toThrow('the file is in use')
+    expect(await expired()).toContain('gone')
+    expect(await store.versions('gone')).toHaveLength(1)
+    await store.erase('gone', async () => {})
+    expect(await expired()).not.toContain('gone')
     expect(await store.versions('gone')).toEqual([])
     expect(await store.versions('kept')).toHaveLength(1)
+  })
+
+  test(`${kind}, solution store: a solution that is uploaded while it is erased keeps the data that was added since`, async () => {
+    let time = 1_700_000_000_000
+    const store = createSolutionStore(place.db, limits, () => time)
+    const [old, uploaded] = [bundleOf('raced', '1.0.0'), bundleOf('raced', '2.0.0')]
+    await store.add(old, PACKED, preparedOf(old))
+    await store.remove('raced')
+    time += limits.DELETED_KEPT + 1
+    const grant = (value: string) => ({ solution: 'raced', value })
+    await place.db.insertInto('grants').values(grant('old')).execute()
+    const adding: Promise<boolean>[] = []
+    await store.erase('raced', async (transaction) => {
+      adding.push(
+        store.add(uploaded, PACKED, preparedOf(uploaded)).then(async (isAdded) => {
+          await place.db.insertInto('grants').values(grant('new')).execute()
+          return isAdded
+        }),
+      )
+      await transaction.deleteFrom('grants').where('solution', '=', 'raced').execute()
+    })
+    expect(await Promise.all(adding)).toEqual([true])
+    expect((await store.versions('raced')).map(({ version }) => version)).toEqual(['2.0.0'])
+    const grants = await place.db.selectFrom('grants').select('value').where('solution', '=', 'raced').execute()
+    expect(grants).toEqual([{ value: 'new' }])
+    await store.erase('raced', () => Promise.reject(new Error('a new solution is erased')))
   })
 
   test(`${kind}, solution log: more lines than fit into one statement are read in pages, in order`, async () => {

@@ -8,7 +8,9 @@ import { createGrants } from '../../../host/grants/grants.ts'
 import { createOAuthSettings } from '../../../host/oauth/oauth-settings.ts'
 import { createSignInPolicies } from '../../../host/second-step/policies.ts'
 import { createSecrets } from '../../../host/secrets/secrets.ts'
-import { eraseSolutionData } from '../../../host/solutions/erase-solution.ts'
+import { eraseExpired, eraseSolutionData } from '../../../host/solutions/erase-solution.ts'
+import { createSolutionStore } from '../../../host/solutions/solution-store.ts'
+import { createLimits } from '../../../runtime/limits.ts'
 
 test('erase: the solution’s grants, secrets, policies, permissions and remembered logins are deleted; other solutions keep theirs', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-erase-'))
@@ -48,3 +50,70 @@ test('erase: the solution’s grants, secrets, policies, permissions and remembe
   await db.destroy()
   rmSync(home, { recursive: true })
 })
+
+test('erase: if erasing a deleted solution fails, it is reported, other solutions are erased, and the next attempt erases the rest', async () => {
+  await using lab = await openLab()
+  for (const solution of ['crm', 'shop', 'young']) {
+    await lab.addDeleted(solution, solution === 'young' ? 0 : 8 * DAY)
+  }
+  const errors: unknown[] = []
+  const erased: string[] = []
+  let isFileInUse = true
+  const parts = {
+    store: lab.store,
+    solutionLog: { erase: async () => {} },
+    solutionDatabases: {
+      async erase(solution: string) {
+        if (isFileInUse && solution === 'crm') throw new Error('the file is in use')
+        erased.push(solution)
+      },
+    },
+    log: { error: (context: unknown) => void errors.push(context) },
+  }
+  await eraseExpired(parts)
+  expect(errors).toMatchObject([{ solution: 'crm', err: { message: 'the file is in use' } }])
+  expect(erased).toEqual(['shop'])
+  isFileInUse = false
+  await eraseExpired(parts)
+  expect(erased).toEqual(['shop', 'crm'])
+  expect(await lab.left()).toEqual(['young', 'young'])
+})
+
+test('erase: a solution that is uploaded again while its log is erased keeps its data', async () => {
+  await using lab = await openLab()
+  await lab.addDeleted('crm', 8 * DAY)
+  await eraseExpired({
+    store: lab.store,
+    solutionLog: { erase: async () => void (await lab.store.activate('crm', 'sha')) },
+    solutionDatabases: { erase: () => Promise.reject(new Error('the database of an active solution is erased')) },
+    log: { error: (context: unknown) => expect.unreachable(JSON.stringify(context)) },
+  })
+  expect(await lab.left()).toEqual(['crm', 'crm'])
+})
+
+const DAY = 86_400_000
+
+async function openLab() {
+  const home = mkdtempSync(join(tmpdir(), 'solhost-erase-'))
+  const db = await openHostDatabase(home)
+  const now = 1_700_000_000_000
+  return {
+    store: createSolutionStore(db, createLimits({ DELETED_KEPT: 7 * DAY }), () => now),
+    /** Adds a solution that was deleted `ago` ms ago, and a grant. */
+    async addDeleted(name: string, ago: number) {
+      const row = { name, active_sha256: null, created_at: 0, deleted_at: now - ago }
+      await db.insertInto('solutions').values(row).execute()
+      await db.insertInto('grants').values({ solution: name, value: '{}' }).execute()
+    },
+    /** Returns the names of the stored solutions, and of the solutions with grants. */
+    async left() {
+      const solutions = await db.selectFrom('solutions').select('name').execute()
+      const grants = await db.selectFrom('grants').select('solution').execute()
+      return [...solutions.map(({ name }) => name), ...grants.map(({ solution }) => solution)]
+    },
+    async [Symbol.asyncDispose]() {
+      await db.destroy()
+      rmSync(home, { recursive: true })
+    },
+  }
+}
