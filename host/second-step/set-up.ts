@@ -50,6 +50,8 @@ async function setUp(attempt: StepAttempt, parts: SecondStepParts): Promise<Step
 
 async function postpone(attempt: StepAttempt, parts: SecondStepParts): Promise<StepAttempt | Refusal> {
   const open = { ...attempt.found.open, isPostponed: true }
+  // The browser may send this form without opening the page.
+  await parts.factors.noteAsked(open.account)
   return advance({ ...attempt, found: await parts.openSignIns.change(attempt.found, open) }, parts)
 }
 

@@ -4,6 +4,7 @@ import { readSettings } from '../../host/config/settings.ts'
 import { exampleFolder } from '../../host/solutions/examples.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
+import { addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
 
 // PLATFORM_TESTING_MODE lets end-to-end tests change a host's clock and throttles. Without it, nobody can.
 
@@ -52,6 +53,23 @@ test('testing mode: a remembered login is valid after six days and expired after
   expect((await visitor.get(page)).text).toContain('Signed in as anna')
   await set({ clockOffsetMs: 8 * DAY })
   expect((await visitor.get(page)).text).not.toContain('Signed in as anna')
+  await set({ clockOffsetMs: 0 })
+})
+
+test('testing mode: a grace period ends even if the browser has never opened the set-up page', async () => {
+  await addDefaultSolution(host, 'club')
+  await askAdmin(host, 'PUT', 'solutions/club/sign-in-policy', { level: 'required', graceDays: 3 })
+  await addUser(host, 'gus')
+  async function postpone() {
+    const browser = await visit(host, 'club')
+    await browser.signIn('gus')
+    return (await browser.post('/solution/club/set-up', { act: 'later' })).headers.location
+  }
+  expect(await postpone()).toBe('/solution/club/index.html')
+  await set({ clockOffsetMs: 2 * DAY })
+  expect(await postpone()).toBe('/solution/club/index.html')
+  await set({ clockOffsetMs: 4 * DAY })
+  expect(await postpone()).toBe('/solution/club/set-up')
   await set({ clockOffsetMs: 0 })
 })
 
