@@ -13,6 +13,10 @@ export type PermissionRow = Tables['permissions']
 /** Maximum number of rows per statement, and of values per `in (…)`. SQL Server accepts only 2,100 parameters. */
 const AT_ONCE = 100
 
+export function readRow(db: Database, uid: string): Promise<UserRow | undefined> {
+  return db.selectFrom('users').selectAll().where('uid', '=', uid).executeTakeFirst()
+}
+
 /** Returns the columns that the input sets. `passwordHash` is undefined if the input doesn't set the password. */
 export function columnsOf(
   input: UserInput,

@@ -1,3 +1,4 @@
+import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { isVisible, UNFIT, visible } from '../../runtime/visible-name.ts'
 import { platformText } from '../web/texts.ts'
@@ -50,6 +51,14 @@ export function checkUser(input: UserInput, owner: PasswordOwner, limits: Limits
     ...faultsOfPermissions(input.permissions ?? [], limits),
     ...passwordFaults(input.password, owner, limits),
   ]
+}
+
+/** @throws ERR_REQUEST_INVALID with `faults`, if there are any */
+export function refuse(faults: readonly UserFault[]): void {
+  if (faults.length === 0) return
+  const [{ message }] = faults as [UserFault]
+  const more = faults.length > 1 ? ` (the first of ${faults.length} errors)` : ''
+  throw new PlatformError('ERR_REQUEST_INVALID', `${message}${more}`, { faults: faults.slice(0, 100) })
 }
 
 /** Returns the name as it is stored: trimmed, and in NFC so that it looks the same everywhere. */

@@ -13,24 +13,32 @@ import {
 } from './directory-users.ts'
 import { accountId, factorAccount } from './factor-account.ts'
 import { createFailureCounts } from './failure-counts.ts'
+import { createPasswordChanges, type PasswordChanges } from './password-changes.ts'
 import { createPasswordCheck } from './password-check.ts'
-import type { PasswordFault } from './password-rules.ts'
 import type { Passwords } from './passwords.ts'
 import { searchUsers } from './search-users.ts'
 import {
   changedColumns,
-  columnsOf,
   insertPermissions,
   newRow,
   type PermissionRow,
   permissionRows,
   permissionsOfRows,
   readPermissions,
+  readRow,
   rowsWithPassword,
   type UserRow,
   writeUser,
 } from './user-rows.ts'
-import { checkUser, LONGEST_NAME, type Permission, tidyName, type UserFault, type UserInput } from './user-rules.ts'
+import {
+  checkUser,
+  LONGEST_NAME,
+  type Permission,
+  refuse,
+  tidyName,
+  type UserFault,
+  type UserInput,
+} from './user-rules.ts'
 import { usernameKey } from './username.ts'
 
 export type User = {
@@ -80,7 +88,7 @@ export type UserPorts = {
 }
 
 /** The platform's users table: one for all solutions, with permissions that are valid in all solutions or in one. */
-export interface Users {
+export interface Users extends PasswordChanges {
   /**
    * Lists users, ordered by name. A search reads at most 100,000 users, so a page with fewer users than requested can
    * still have a `next`.
@@ -135,12 +143,6 @@ export interface Users {
    * @param person null if they may no longer sign in
    */
   applyDirectory(uid: string, person: DirectoryPerson | null): Promise<void>
-  /**
-   * Sets a password chosen by the user or on their behalf, and ends the user's sessions.
-   * @returns why the password was rejected, or null if it was set
-   * @throws ERR_USER_NOT_FOUND, ERR_PASSWORDS_BUSY, ERR_REQUEST_INVALID if a directory manages the user's password
-   */
-  setPassword(uid: string, password: string, options?: { readonly mustChange?: boolean }): Promise<PasswordFault | null>
   /** Writes the queued failure counts. */
   flush(): Promise<void>
 }
@@ -281,18 +283,7 @@ export function createUsers(
       const row = await readRow(db, uid)
       if (row !== undefined && row.directory !== null) await directoryUsers.update(row, person)
     },
-    async setPassword(uid, password, { mustChange = false } = {}) {
-      const row = await needRow(uid)
-      refuse(faultsOfDirectoryUser(row, [], { password }))
-      const fault = await check.faultOfNew(row, password)
-      if (fault !== null) return fault
-      const columns = columnsOf({ mustChangePassword: mustChange }, await passwords.hash(password), now())
-      await db.updateTable('users').set(columns).where('uid', '=', uid).execute()
-      failures.forget(uid)
-      await endAccess(uid)
-      passwordChanged?.(row)
-      return null
-    },
+    ...createPasswordChanges({ db, passwords, check, failures, needRow, endAccess, passwordChanged, now }),
     flush: failures.flush,
   }
 }
@@ -333,10 +324,6 @@ async function usersOf(db: Database, rows: readonly UserRow[]): Promise<User[]> 
   return rows.map((row) => userOf(row, permissionsOfRows(permissions.get(row.uid) ?? [])))
 }
 
-function readRow(db: Database, uid: string): Promise<UserRow | undefined> {
-  return db.selectFrom('users').selectAll().where('uid', '=', uid).executeTakeFirst()
-}
-
 function findRow(db: Database, username: string): Promise<UserRow | undefined> {
   return db.selectFrom('users').selectAll().where('username_key', '=', usernameKey(username)).executeTakeFirst()
 }
@@ -368,13 +355,6 @@ function faultsOfPermission({ directory }: Pick<User, 'directory'>): UserFault[]
       message: `cannot change permissions here: edit the user in the directory "${directory}"`,
     },
   ]
-}
-
-function refuse(faults: readonly UserFault[]): void {
-  if (faults.length === 0) return
-  const [{ message }] = faults as [UserFault]
-  const more = faults.length > 1 ? ` (the first of ${faults.length} errors)` : ''
-  throw new PlatformError('ERR_REQUEST_INVALID', `${message}${more}`, { faults: faults.slice(0, 100) })
 }
 
 function nameExists(username: string): PlatformError {

@@ -42,8 +42,11 @@ export function accountRoutes({ access, users, credentials, confirmations }: Acc
     if (checked.kind === 'wrong') {
       throw new PlatformError('ERR_REQUEST_INVALID', platformText('en', 'platform.password.wrong'))
     }
-    const fault = await users.setPassword(user.uid, change.new)
+    const fault = await users.choosePassword(user, change.new)
     if (fault === null) return
+    if (fault === 'changed') {
+      throw new PlatformError('ERR_UNAUTHENTICATED', 'Your account has changed in the meantime. Sign in again.')
+    }
     throw new PlatformError('ERR_REQUEST_INVALID', platformText('en', fault.key, fault.values))
   }
 

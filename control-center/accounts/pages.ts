@@ -156,12 +156,14 @@ export function addAccountPages(router: Router, parts: AccountPageParts): void {
     const [ticket, wanted] = [fields.get('ticket') ?? '', fields.get('new') ?? '']
     const to = pageToGoTo(fields.get('to') ?? '')
     const user = await passwordTickets.read(ticket)
-    if (user === null) return goTo(ctx, `/sign-in?to=${encodeURIComponent(to)}`)
+    const signIn = `/sign-in?to=${encodeURIComponent(to)}`
+    if (user === null) return goTo(ctx, signIn)
     const text = textFor(ctx)
     const refuse = (refusal: string) => showForced(ctx, { user, ticket, to, refusal }, limits, 422)
     if (wanted !== fields.get('repeat')) return refuse(text('platform.password.differ'))
-    const fault = await users.setPassword(user.uid, wanted)
+    const fault = await users.choosePassword(user, wanted)
     await note(ctx, user.username, 'password-change', fault === null ? 'ok' : 'refused')
+    if (fault === 'changed') return goTo(ctx, signIn)
     if (fault !== null) return refuse(text(fault.key, ...fault.values))
     goTo(ctx, `/sign-in?password-changed&to=${encodeURIComponent(to)}`)
   })

@@ -43,11 +43,11 @@ const FORM = /^[A-Za-z0-9_-]{43}$/
 /** @param now returns the current time in epoch milliseconds */
 export function createPasswordLinks(
   db: CenterDatabase,
-  users: Pick<Users, 'setPassword'>,
+  users: Pick<Users, 'choosePassword'>,
   now: () => number = Date.now,
 ): PasswordLinks {
   function accountOf(uid: string) {
-    const columns = ['uid', 'username', 'password_hash', 'email', 'enabled'] as const
+    const columns = ['uid', 'username', 'password_hash', 'password_changed_at', 'email', 'enabled'] as const
     return db.selectFrom('users').select(columns).where('uid', '=', uid).executeTakeFirst()
   }
 
@@ -91,14 +91,15 @@ export function createPasswordLinks(
     async choosePassword(token, password) {
       const found = await findRow(token)
       if (found === null || !(await take(found.link.token_hash))) return 'over'
-      let isSet = false
+      const { uid, password_changed_at: passwordChangedAt } = found.account
+      let isOver = false
       try {
-        const fault = await users.setPassword(found.account.uid, password)
-        isSet = fault === null
-        return fault
+        const fault = await users.choosePassword({ uid, passwordChangedAt }, password)
+        isOver = fault === null || fault === 'changed'
+        return fault === 'changed' ? 'over' : fault
       } finally {
         // Restore the link, so that the user can retry if the password was rejected or the control center was busy.
-        if (!isSet) await db.insertInto('password_links').values(found.link).execute()
+        if (!isOver) await db.insertInto('password_links').values(found.link).execute()
       }
     },
     async sweep() {

@@ -46,7 +46,8 @@ const PURPOSE = 'change-password'
 /** The time that a user has to choose a password, in ms. */
 const TICKET_LIFETIME = 15 * 60_000
 
-type Refusal = { readonly status: 422 | 429; readonly text: string }
+/** `changed`: someone else has changed the user's password in the meantime, which ends the session and the ticket. */
+type Refusal = { readonly status: 422 | 429; readonly text: string } | 'changed'
 
 /** The user who sent the form. The ticket proves their identity; it is null if their session does. */
 type Person = { readonly user: User; readonly ticket: string | null }
@@ -121,8 +122,10 @@ export function createChangePasswordPages(
       if (refusal !== null) return { status: refusal.isThrottled ? 429 : 422, text: refusal.text }
     }
     if (wanted !== fields.get('repeat')) return { status: 422, text: platformText(locale, 'platform.password.differ') }
-    const fault = await users.setPassword(user.uid, wanted)
-    return fault === null ? null : { status: 422, text: platformText(locale, fault.key, fault.values) }
+    const fault = await users.choosePassword(user, wanted)
+    return fault === null || fault === 'changed'
+      ? fault
+      : { status: 422, text: platformText(locale, fault.key, fault.values) }
   }
 
   return {
@@ -150,6 +153,7 @@ export function createChangePasswordPages(
         correlationId: stateOf(ctx).correlationId,
       })
       if (refusal === null) goToLogin(ctx, solution.name, '?password-changed')
+      else if (refusal === 'changed') goToLogin(ctx, solution.name, '')
       else send(ctx, solution, locale, person, refusal.status, refusal.text)
     },
   }

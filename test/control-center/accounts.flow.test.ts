@@ -49,6 +49,16 @@ test('changing your own password requires the current one and ends all sessions'
   expect((await signIn('changes@example.org', WANTED)).status).toBe(303)
 })
 
+test('of several password changes at the same time, only one takes effect', async () => {
+  await center.account('hurries@example.org')
+  const browser = await signInToCenter(center, 'hurries@example.org')
+  const wanted = ['nine quiet harbours', 'one blue boat sails', 'many small boats go by']
+  const changes = wanted.map((one) => browser.api('PUT', 'account/password', { current: CENTER_PASSWORD, new: one }))
+  const statuses = (await Promise.all(changes)).map(({ status }) => status)
+  expect(statuses.filter((status) => status === 204)).toHaveLength(1)
+  expect((await signIn('hurries@example.org', wanted[statuses.indexOf(204)] ?? '')).status).toBe(303)
+})
+
 test('signing out everywhere ends the sessions of all browsers', async () => {
   await center.account('leaves@example.org')
   const [browser, other] = [

@@ -56,3 +56,28 @@ test('a user who is deleted while their remembered browsers return has no sessio
     expect(await signedIn(these)).toBe(0)
   }
 })
+
+test('a user who is changing their password does not replace the one that the operator is setting', async () => {
+  const [own, ofOperator] = ['nine quiet harbours', 'one blue boat sails']
+  for (let round = 0; round < ROUNDS; round++) {
+    const uid = await addUser(host, `changing-${round}`)
+    const browser = await visit(host, 'crm')
+    await browser.signIn(`changing-${round}`)
+    await browser.get('/solution/crm/password')
+    const change = browser.post('/solution/crm/password', { current: PASSWORD, new: own, repeat: own })
+    await Promise.all([change, askAdmin(host, 'PATCH', `users/${uid}`, { password: ofOperator })])
+    expect((await browser.signIn(`changing-${round}`, own)).status).toBe(401)
+    expect((await browser.signIn(`changing-${round}`, ofOperator)).text).toContain('name="ticket"')
+  }
+})
+
+test('if a form sets a required new password several times in parallel, only one of the passwords is set', async () => {
+  await addUser(host, 'ticket', { mustChangePassword: true })
+  const browser = await visit(host, 'crm')
+  const ticket = /name="ticket" value="([^"]+)"/.exec((await browser.signIn('ticket')).text)?.[1] ?? ''
+  const wanted = ['nine quiet harbours', 'one blue boat sails', 'many small boats go by']
+  const changes = wanted.map((one) => browser.post('/solution/crm/password', { ticket, new: one, repeat: one }))
+  const places = (await Promise.all(changes)).map(({ headers }) => headers.location)
+  const page = '/solution/crm/index.html'
+  expect(places.toSorted()).toEqual([page, page, `${page}?password-changed`])
+})

@@ -4,7 +4,7 @@ import type { DirectoryPerson } from '../../../base/accounts/directory-users.ts'
 import { factorAccount } from '../../../base/accounts/factor-account.ts'
 import { createFactors } from '../../../base/accounts/factors.ts'
 import { createPasswords, type Passwords } from '../../../base/accounts/passwords.ts'
-import { createUsers, type UserPorts, type Users } from '../../../base/accounts/users.ts'
+import { createUsers, type User, type UserPorts, type Users } from '../../../base/accounts/users.ts'
 import { createAudit } from '../../../host/access/audit.ts'
 import type { HostDatabase } from '../../../host/database/tables.ts'
 import { createLimits } from '../../../runtime/limits.ts'
@@ -297,6 +297,26 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
     expect(await users.get(uid)).toMatchObject({ mustChangePassword: true, passwordChangedAt: time })
     expect([await users.checkPassword(uid, GOOD), await users.checkPassword(uid, OTHER)]).toEqual([false, true])
     expect(await codeOf(users.setPassword('nobody', OTHER))).toBe('ERR_USER_NOT_FOUND')
+  })
+
+  test(`${kind}, choosePassword: a user can't replace a password that was set after they proved their identity`, async () => {
+    const { uid } = await users.create({ username: 'anna', password: GOOD })
+    const before = (await users.get(uid)) as User
+    expect(await users.choosePassword(before, 'password')).toEqual({ key: 'platform.password.common', values: [] })
+    expect(await users.choosePassword(before, GOOD)).toEqual({ key: 'platform.password.same', values: [] })
+    time += 1
+    const chosen = [1, 2, 3].map((number) => users.choosePassword(before, `${OTHER} ${number}`))
+    const ends = await Promise.all(chosen)
+    expect([ends.toSorted(), ended]).toEqual([[null, 'changed', 'changed'].toSorted(), [uid]])
+    expect(await users.checkPassword(uid, `${OTHER} ${ends.indexOf(null) + 1}`)).toBe(true)
+    const after = (await users.get(uid)) as User
+    expect(after).toMatchObject({ mustChangePassword: false, passwordChangedAt: time })
+    time += 1
+    await users.change(uid, { password: GOOD })
+    expect(await users.choosePassword(after, OTHER)).toBe('changed')
+    await users.change(uid, { enabled: false })
+    expect(await users.choosePassword((await users.get(uid)) as User, OTHER)).toBe('changed')
+    expect(await users.choosePassword({ uid: 'nobody', passwordChangedAt: time }, OTHER)).toBe('changed')
   })
 
   test(`${kind}, checkPassword: it returns false for a disabled or unknown user`, async () => {
