@@ -24,6 +24,7 @@ import { createAccess } from './access/access.ts'
 import { createApiTokens } from './access/api-tokens.ts'
 import { createAudit } from './access/audit.ts'
 import { createConfirmations } from './access/confirmations.ts'
+import { endAccess } from './access/end-access.ts'
 import { createPageSessions } from './access/page-sessions.ts'
 import { createCredentials } from './accounts/credentials.ts'
 import { createForgottenPasswords } from './accounts/forgotten-passwords.ts'
@@ -107,7 +108,7 @@ async function startParts(
   const sessions = createSessions(db, limits)
   const passwords = createPasswords()
   const users = createUsers(db, passwords, limits, {
-    endAccess: (uid) => sessions.endOfUser('users', uid),
+    endAccess: (uid) => endAccess(db, sessions, uid),
     eraseFromAudit: async () => {},
   })
   started.defer(() => users.flush())

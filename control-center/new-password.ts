@@ -4,6 +4,7 @@ import { createSessions } from '../base/accounts/sessions.ts'
 import { createUsers, type User, type Users } from '../base/accounts/users.ts'
 import { PlatformError } from '../runtime/errors.ts'
 import type { Limits } from '../runtime/limits.ts'
+import { endAccess } from './access/end-access.ts'
 import type { CenterSettings } from './config/settings.ts'
 import type { CenterDatabase } from './database/tables.ts'
 import { openCenterDatabase } from './migrations/open.ts'
@@ -32,7 +33,7 @@ export async function makeNewPassword(settings: CenterSettings, username: string
 /** Opens the accounts for a command that the operator runs. */
 export function accountsOf(db: CenterDatabase, limits: Limits): Users {
   return createUsers(db, createPasswords(), limits, {
-    endAccess: (uid) => createSessions(db, limits).endOfUser('users', uid),
+    endAccess: (uid) => endAccess(db, createSessions(db, limits), uid),
     eraseFromAudit: async () => {},
   })
 }

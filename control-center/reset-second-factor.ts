@@ -1,7 +1,6 @@
 import type { Logger } from 'pino'
 import { createFactors } from '../base/accounts/factors.ts'
 import { createNotices, type Notices } from '../base/accounts/notices.ts'
-import { createSessions } from '../base/accounts/sessions.ts'
 import { openPlatformKey } from '../base/config/platform-key.ts'
 import { createHandOver } from '../base/mail/hand-over.ts'
 import { createMail } from '../base/mail/mail.ts'
@@ -30,14 +29,15 @@ export async function resetSecondFactor(
   const db = await openCenterDatabase(settings)
   try {
     const { limits } = settings
-    const user = await needAccount(accountsOf(db, limits), username)
+    const users = accountsOf(db, limits)
+    const user = await needAccount(users, username)
     // If the platform key is wrong, stop before anything is changed.
     const notices = await noticesOf(db, settings, log)
     const factors = createFactors(db, limits)
     const account = personsFactors(user.uid)
     const hadOne = (await factors.of(account)).factors.length > 0
     await factors.reset(account)
-    await createSessions(db, limits).endOfUser('users', user.uid)
+    await users.signOut(user.uid)
     const audit = createAudit(db, limits.AUDIT_KEPT)
     const facts = { address: 'machine', correlationId: 'control-center-reset-second-factor' }
     const entry = { actor: 'machine', action: 'factor-reset', outcome: 'ok', target: user.username, ...facts }

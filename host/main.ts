@@ -1,9 +1,10 @@
 import type { Logger } from 'pino'
+import { factorAccount } from '../base/accounts/factor-account.ts'
 import { createFormTokens } from '../base/accounts/form-token.ts'
 import { createKnownBrowsers } from '../base/accounts/known-browser.ts'
 import { noticeChanges } from '../base/accounts/notice-changes.ts'
 import { createNotices } from '../base/accounts/notices.ts'
-import { createOpenSignIns } from '../base/accounts/open-sign-ins.ts'
+import { createOpenSignIns, endOpenSignIns } from '../base/accounts/open-sign-ins.ts'
 import { ownPasskeyPlaces } from '../base/accounts/passkey-places.ts'
 import { createPasskeyRequests } from '../base/accounts/passkey-requests.ts'
 import { createPasskeys } from '../base/accounts/passkeys.ts'
@@ -151,7 +152,11 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
   const loginTokens = createLoginTokens(db, key, limits, testing.now)
   const remembered = createRemembered(db, key, limits, testing.now)
   async function endAccess(uid: string): Promise<void> {
-    await Promise.all([sessions.endOfUser('users', uid), remembered.endOfUser('users', uid)])
+    await Promise.all([
+      sessions.endOfUser('users', uid),
+      remembered.endOfUser('users', uid),
+      endOpenSignIns(db, factorAccount('users', '', uid)),
+    ])
   }
   const passwords = createPasswords()
   const directoryParts = createDirectoryParts({ db, key, limits, audit, log, endAccess, now: testing.now })

@@ -26,6 +26,8 @@ export interface OpenSignIns<Open> {
   noteWrong(found: FoundSignIn<Open>): Promise<number>
   /** Ends a sign-in. If several callers try, even on different hosts, exactly one of them gets true. */
   finish(found: FoundSignIn<Open>): Promise<boolean>
+  /** Ends the account's sign-ins, except one. */
+  endOfAccount(account: FactorAccount, except: FoundSignIn<Open> | null): Promise<void>
   /** Deletes expired sign-ins. */
   sweep(): Promise<void>
 }
@@ -102,8 +104,15 @@ export function createOpenSignIns<Open extends { readonly account: FactorAccount
         .executeTakeFirst()
       return numUpdatedRows > 0n
     },
+    endOfAccount: (account, except) => endOpenSignIns(db, account, except?.idHash),
     async sweep() {
       await db.deleteFrom('open_sign_ins').where('expires_at', '<', now()).execute()
     },
   }
+}
+
+/** Ends the account's sign-ins. @param except the id of a sign-in to keep */
+export async function endOpenSignIns(db: Database, account: FactorAccount, except?: string): Promise<void> {
+  const all = db.deleteFrom('open_sign_ins').where('account', '=', accountId(account))
+  await (except === undefined ? all : all.where('id_hash', '!=', except)).execute()
 }

@@ -1,7 +1,7 @@
 import type { Context } from 'koa'
 import { accountId } from '../../base/accounts/factor-account.ts'
 import type { Factors } from '../../base/accounts/factors.ts'
-import type { Sessions } from '../../base/accounts/sessions.ts'
+import type { Users } from '../../base/accounts/users.ts'
 import { DONE } from '../../base/api/route.ts'
 import { MailAddress } from '../../base/config/mail-address.ts'
 import type { ServiceSettings } from '../../base/config/service-settings.ts'
@@ -25,7 +25,7 @@ export type MemberApiParts = {
   readonly invitations: Invitations
   readonly mail: Mail
   readonly factors: Pick<Factors, 'counts' | 'of' | 'reset'>
-  readonly sessions: Pick<Sessions, 'endOfUser'>
+  readonly users: Pick<Users, 'signOut'>
   readonly settings: Pick<ServiceSettings, 'publicUrl'>
 }
 
@@ -110,7 +110,7 @@ export async function withFactors(members: readonly ListedMember[], factors: Pic
  * everyone. Members must prove that they can read their email before they set up new factors.
  */
 async function resetFactors(who: AskingMember, uid: string, parts: MemberApiParts): Promise<void> {
-  const { organisations, factors, sessions } = parts
+  const { organisations, factors, users } = parts
   const memberships = await organisations.ofMember(uid)
   if (!memberships.some(({ id }) => id === who.organisation.id)) {
     throw noMember(uid)
@@ -128,7 +128,7 @@ async function resetFactors(who: AskingMember, uid: string, parts: MemberApiPart
     )
   }
   await factors.reset(personsFactors(uid))
-  await sessions.endOfUser('users', uid)
+  await users.signOut(uid)
 }
 
 const NewInvitation = z

@@ -31,18 +31,22 @@ async function submit(asked: Asked, fields: Fields, parts: SecondStepParts): Pro
 
 function factorPageOf(asked: Asked, parts: SecondStepParts): FactorPage {
   const { ctx, user, session } = asked
-  const { credentials, pageSessions, organisations, sessions } = parts
+  const { credentials, pageSessions, organisations, sessions, openSignIns } = parts
+  const account = personsFactors(user.uid)
   const shown = { ...formModel(ACCOUNT, session.csrfToken), cancelHref: ACCOUNT, passkeyScript }
   const send = (template: 'new-app' | 'new-passkey', heading: string, model: object, status: number) =>
     sendPage(ctx, { template, heading: textFor(ctx)(heading), model: { ...shown, ...model }, status }, null)
   return {
     page: passkeyPageOf(ctx),
-    account: personsFactors(user.uid),
+    account,
     user: session.session,
     path: ACCOUNT,
     note: (action, outcome) => credentials.note(ctx, user.username, action, outcome),
     confirm: (method) => pageSessions.confirm(session, method),
-    endOthers: () => sessions.endOfAccount({ factorsOf: 'users', uid: user.uid }, REALM, session.session.publicId),
+    async endOthers() {
+      await sessions.endOfAccount({ factorsOf: 'users', uid: user.uid }, REALM, session.session.publicId)
+      await openSignIns.endOfAccount(account, null)
+    },
     mustKeep: async (_id, factors) => factors.length === 1 && (await organisations.requireSecondFactor(user.uid)),
     show: {
       account: (refusal, status) => sendAccount(asked, refusal, status, parts),

@@ -67,6 +67,7 @@ async function noteAdded(
   const { account, username, methods } = found.open
   await credentials.note(ctx, username, 'factor-add', 'ok')
   await sessions.endOfAccount({ factorsOf: account.source, uid: account.uid }, REALM, null)
+  await openSignIns.endOfAccount(account, found)
   await openSignIns.change(found, { ...found.open, methods: [...methods, method] })
   const codes = await recoveryCodes.renew(account)
   return new Refusal(null, () => showCodes(ctx, SET_UP_PATH, '', codes))

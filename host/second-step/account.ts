@@ -77,7 +77,7 @@ function factorPageOf(arrival: Arrival, found: FoundSession, parts: SecondStepPa
     path,
     note: (action, outcome) => auditFactor(arrival, session, action, outcome, parts),
     confirm: (method) => parts.sessions.confirm(solution.name, cookie, [...new Set([...session.methods, method])]),
-    endOthers: () => endOthers(account, session, parts),
+    endOthers: () => endOthers(account, { session }, parts),
     mustKeep: (id, factors) => isLast(arrival, found, { id, factors }, parts),
     show: {
       account: (refusal, status) => send(arrival, found, refusal, status, parts),
@@ -133,7 +133,7 @@ async function endAllOthers(
   _fields: unknown,
   parts: SecondStepParts,
 ): Promise<void> {
-  await endOthers(accountOf(session), session, parts)
+  await endOthers(accountOf(session), { session }, parts)
   goTo(ctx, accountPath(solution.name))
 }
 

@@ -1,4 +1,5 @@
 import type { FactorAccount } from '../../base/accounts/factor-account.ts'
+import type { Session } from '../../base/accounts/sessions.ts'
 import { Refusal, type WayOfSigningIn } from '../../base/accounts/sign-in-steps.ts'
 import { noEffects } from '../../base/bundles/host-call.ts'
 import { readCookies, setCookie } from '../../base/http/cookies.ts'
@@ -96,14 +97,19 @@ function over(attempt: StepAttempt): Refusal {
   return new Refusal({ outcome: 'refused', username: attempt.found.open.login.username }, () => sendStepOver(attempt))
 }
 
-/** Ends the account's other sessions and remembered logins, after its factors changed. */
+/**
+ * Ends the account's sessions, remembered logins and open sign-ins, after its factors changed.
+ * @param except what to keep
+ */
 export async function endOthers(
-  { source, solution, uid }: FactorAccount,
-  except: { readonly publicId: string; readonly selector: string | null } | null,
-  { sessions, remembered }: Pick<SecondStepParts, 'sessions' | 'remembered'>,
+  account: FactorAccount,
+  except: { readonly session?: Pick<Session, 'publicId' | 'selector'>; readonly open?: FoundSignIn },
+  { sessions, remembered, openSignIns }: Pick<SecondStepParts, 'sessions' | 'remembered' | 'openSignIns'>,
 ): Promise<void> {
-  const account = { factorsOf: source, uid }
+  const { source, solution, uid } = account
+  const owner = { factorsOf: source, uid }
   const realm = solution === '' ? null : solution
-  await sessions.endOfAccount(account, realm, except?.publicId ?? null)
-  await remembered.endOfAccount(account, realm, except?.selector ?? null)
+  await sessions.endOfAccount(owner, realm, except.session?.publicId ?? null)
+  await remembered.endOfAccount(owner, realm, except.session?.selector ?? null)
+  await openSignIns.endOfAccount(account, except.open ?? null)
 }

@@ -11,6 +11,7 @@ import { type AdminRoute, route } from '../access/route.ts'
 import { findSolution, type OfSolution } from '../solutions/find-solution.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
 import { endOthers } from './complete.ts'
+import type { OpenSignIns } from './open-sign-ins.ts'
 
 export type FactorApiParts = {
   readonly store: SolutionStore
@@ -18,6 +19,7 @@ export type FactorApiParts = {
   readonly factors: Factors
   readonly sessions: Sessions
   readonly remembered: Remembered
+  readonly openSignIns: OpenSignIns
 }
 
 /** The API's names for the sources of accounts outside the users table. */
@@ -122,7 +124,7 @@ function ofUsersTable(parts: FactorApiParts): AdminRoute[] {
             `This user has no second factor with the id "${id}". It may have been removed.`,
           )
         }
-        await endOthers(account, null, parts)
+        await endOthers(account, {}, parts)
       },
     ),
     route(
@@ -202,7 +204,7 @@ function accountOfUser(uid: string): FactorAccount {
 
 async function reset(account: FactorAccount, parts: FactorApiParts): Promise<void> {
   await parts.factors.reset(account)
-  await endOthers(account, null, parts)
+  await endOthers(account, {}, parts)
 }
 
 /** @throws ERR_NOT_FOUND; ERR_REQUEST_INVALID if accounts from several sources have this uid */

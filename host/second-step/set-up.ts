@@ -82,7 +82,7 @@ async function noteAdded(
   const { solution, found } = attempt
   const { account, login, methods } = found.open
   auditFactor(attempt, login, 'factor-add', 'ok', parts)
-  await endOthers(account, null, parts)
+  await endOthers(account, { open: found }, parts)
   const changed = await parts.openSignIns.change(found, { ...found.open, methods: [...methods, method] })
   // Setting up a passkey doesn't replace the recovery codes that the user saved earlier.
   const { recoveryCodesLeft } = await parts.factors.of(account)

@@ -408,6 +408,8 @@ describe('a lost second factor', () => {
       await addApp(browser)
     }
     await join(both, 'strict')
+    const pending = browserOf(only.username)
+    expect((await pending.signIn()).headers.location).toBe('/second-step')
     const reset = (uid: string) => owner.api('DELETE', `organisations/acme/members/${uid}/factors`)
     const stranger = await center.account('stranger@example.org')
     const self = (await center.parts.users.find(OWNER))?.uid ?? ''
@@ -416,6 +418,7 @@ describe('a lost second factor', () => {
     expect((await center.api('DELETE', `organisations/acme/members/${only.uid}/factors`)).status).toBe(403)
     expect((await reset(only.uid)).status).toBe(204)
     await expect.poll(() => browsers[0].isSignedIn()).toBe(false)
+    expect((await pending.get('/second-step')).status).toBe(410)
     expect((await browsers[0].signIn()).headers.location).toBe('/organisations')
     expect((await browserOf(both.username).signIn()).headers.location).toBe('/second-step')
     expect((await actionsOf('acme', 'factor-reset'))[0]).toMatchObject({
@@ -431,7 +434,10 @@ describe('a lost second factor', () => {
     const username = 'jan@example.org'
     const notices = () => mail.mails.filter(({ to, subject }) => to[0] === username && /changed/.test(subject)).length
     await expect.poll(notices).toBe(1)
+    const pending = browserOf(username)
+    await pending.signIn()
     expect(await run('reset-second-factor', username)).toContain(`Removed the second factor of ${username}`)
+    expect((await pending.get('/second-step')).status).toBe(410)
     // Another process queued the notice. The control center sends it together with its next email.
     const wake = (subject: string) => center.parts.mail.send({ to: 'wake@example.org', subject, text: 'now' })
     await wake('first')

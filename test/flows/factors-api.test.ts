@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { addApp } from '../support/authenticator-app.ts'
+import { addApp, codeOf, readNewApp } from '../support/authenticator-app.ts'
 import { ask } from '../support/http.ts'
 import { sharedHost } from '../support/shared-host.ts'
 import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
@@ -8,6 +8,8 @@ let host: Awaited<ReturnType<typeof sharedHost>>
 beforeAll(async () => {
   host = await sharedHost()
   await addDefaultSolution(host, 'store')
+  await addDefaultSolution(host, 'strict')
+  await askAdmin(host, 'PUT', 'solutions/strict/sign-in-policy', { level: 'required' })
   const script = `function onSolutionOpen(arg, q) {
     if (q.password === '${PASSWORD}' || q.last_login) security.login(q.username, 'u-1', ['Users'])
   }`
@@ -78,6 +80,32 @@ test('factors of a user: one can be removed, and the recovery codes are removed 
   expect(await send('DELETE', `users/${uid}/factors/${id}`)).toEqual([204, null])
   expect(await send('GET', `users/${uid}/factors`)).toEqual([200, NONE])
   expect((await browser.session()).status).toBe(401)
+})
+
+test.each([
+  ['removes the factors', 'DELETE', '/factors', undefined],
+  ['signs the user out', 'POST', '/sign-out', undefined],
+  ['disables the user', 'PATCH', '', { enabled: false }],
+])('a sign-in in which a factor was set up ends if the operator %s', async (act, method, path, body) => {
+  const username = `hanna who ${act}`
+  const uid = await addUser(host, username)
+  const browser = await visit(host, 'strict')
+  await browser.signIn(username)
+  const { setup, secret } = readNewApp((await browser.get('/solution/strict/set-up')).text)
+  const setUp = (fields: Record<string, string>) => browser.post('/solution/strict/set-up', fields)
+  expect((await setUp({ act: 'add-app', setup, code: codeOf(secret, 0) })).status).toBe(200)
+  await askAdmin(host, method, `users/${uid}${path}`, body, method === 'PATCH' ? 200 : 204)
+  expect((await setUp({ act: 'saved' })).status).toBe(410)
+  expect((await browser.session()).status).toBe(401)
+})
+
+test('adding a factor ends the account’s other sign-ins', async () => {
+  await addUser(host, 'lena')
+  const [browser, other] = [await visit(host, 'store'), await visit(host, 'strict')]
+  await browser.signIn('lena')
+  expect((await other.signIn('lena')).headers.location).toBe('/solution/strict/set-up')
+  await addApp(browser, 'store')
+  expect((await other.get('/solution/strict/set-up')).status).toBe(410)
 })
 
 test('factors of a user: all routes return 404 for an unknown user', async () => {

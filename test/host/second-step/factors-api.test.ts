@@ -27,7 +27,7 @@ async function call(address: string, params: Record<string, string>, query = {})
   const [method, path] = address.split(' ')
   const nobody = async () => {}
   const sessions = { endOfAccount: nobody }
-  const parts = { factors, sessions, remembered: sessions } as unknown as FactorApiParts
+  const parts = { factors, sessions, remembered: sessions, openSignIns: sessions } as unknown as FactorApiParts
   const route = factorRoutes(parts).find((one) => one.method === method && one.path === path)
   return route?.handle({ params, query } as never)
 }

@@ -114,6 +114,20 @@ test('open sign-ins: of 50 parallel requests on two hosts, exactly one finishes 
   expect(await signIns.find('crm', [cookie])).toBeNull()
 })
 
+test('open sign-ins: those of an account end together, except the one that changed its factors', async () => {
+  const { signIns, cookie, found } = await started()
+  const other = await started('shop')
+  const account = { ...ANNA.account, uid: 'b-2' }
+  const ofOther = await signIns.start('crm', { ...ANNA, account })
+  await signIns.endOfAccount(ANNA.account, found)
+  expect(await signIns.find('crm', [cookie])).toEqual(found)
+  expect(await signIns.find('shop', [other.cookie])).toBeNull()
+  expect([await signIns.finish(other.found), await signIns.noteWrong(other.found)]).toEqual([false, 0])
+  await signIns.endOfAccount(ANNA.account, null)
+  expect(await signIns.find('crm', [cookie])).toBeNull()
+  expect((await signIns.find('crm', [ofOther]))?.open.account).toEqual(account)
+})
+
 test('open sign-ins: a finished sign-in has no content, and later progress restores none', async () => {
   const { signIns, cookie, found } = await started()
   expect(await signIns.finish(found)).toBe(true)
