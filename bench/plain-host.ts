@@ -150,6 +150,7 @@ const credentials = createAdminCredentials({ account, audit, limits })
 const adminOpenSignIns = createOpenSignIns<AdminSignIn>(db, key, limits)
 const adminFactors = createAdminFactors({
   mode: 'optional',
+  admin: account,
   factors: secondSteps.factors,
   openSignIns: adminOpenSignIns,
 })

@@ -366,7 +366,12 @@ function createParts(
     },
     testing.now,
   )
-  const adminFactors = createAdminFactors({ mode: settings.adminSecondFactor, factors, openSignIns: adminOpenSignIns })
+  const adminFactors = createAdminFactors({
+    mode: settings.adminSecondFactor,
+    admin: account,
+    factors,
+    openSignIns: adminOpenSignIns,
+  })
   const draining = createDraining(settings.drainTime)
   const protocol = certificate === null ? 'http' : 'https'
   const jobs = createJobs({

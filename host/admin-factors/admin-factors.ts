@@ -3,6 +3,7 @@ import type { FactorParts } from '../../base/accounts/check-factor.ts'
 import type { FactorAccount } from '../../base/accounts/factor-account.ts'
 import type { FoundSignIn, OpenSignIns } from '../../base/accounts/open-sign-ins.ts'
 import { stateOf } from '../../base/http/request.ts'
+import type { AdminAccount } from '../access/account.ts'
 import type { AdminSecondStep } from '../access/admin-second-step.ts'
 import type { Audit, AuditAction } from '../access/audit.ts'
 import { readStepCookies, setStepCookie } from '../access/page-cookie.ts'
@@ -23,6 +24,8 @@ export const REALM = 'Admin-Pages'
 /** A sign-in to the admin pages after the correct password was entered. */
 export type AdminSignIn = {
   readonly account: FactorAccount
+  /** The fingerprint of the admin account whose password was entered. */
+  readonly fingerprint: string
   /** The path to go to afterwards. */
   readonly to: string
   /** Whether the operator has set up a factor or passed the second step during this sign-in. */
@@ -34,16 +37,17 @@ export type FoundAdminSignIn = FoundSignIn<AdminSignIn>
 export interface AdminFactors extends AdminSecondStep {
   readonly mode: AdminFactorMode
   hasFactor(): Promise<boolean>
-  /** The sign-in that this browser started, or null. */
+  /** The sign-in that this browser started. Null if there is none, or the password has changed since. */
   find(ctx: Context): Promise<FoundAdminSignIn | null>
 }
 
 export type AdminFactorsParts = Pick<FactorParts, 'factors'> & {
   readonly mode: AdminFactorMode
+  readonly admin: Pick<AdminAccount, 'fingerprint'>
   readonly openSignIns: OpenSignIns<AdminSignIn>
 }
 
-export function createAdminFactors({ mode, factors, openSignIns }: AdminFactorsParts): AdminFactors {
+export function createAdminFactors({ mode, admin, factors, openSignIns }: AdminFactorsParts): AdminFactors {
   const hasFactor = async () => (await factors.of(ADMIN_FACTORS)).factors.length > 0
 
   return {
@@ -54,11 +58,14 @@ export function createAdminFactors({ mode, factors, openSignIns }: AdminFactorsP
       if (mode === 'off') return null
       const has = await hasFactor()
       if (mode === 'optional' && !has) return null
-      const open = { account: ADMIN_FACTORS, to, isDone: false }
+      const open = { account: ADMIN_FACTORS, fingerprint: admin.fingerprint, to, isDone: false }
       setStepCookie(ctx, await openSignIns.start(REALM, open))
       return has ? '/admin/second-step' : '/admin/set-up'
     },
-    find: (ctx) => openSignIns.find(REALM, readStepCookies(ctx)),
+    async find(ctx) {
+      const found = await openSignIns.find(REALM, readStepCookies(ctx))
+      return found?.open.fingerprint === admin.fingerprint ? found : null
+    },
   }
 }
 

@@ -86,7 +86,10 @@ function factorPageOf(asked: Asked, parts: AdminFactorPageParts): FactorPage {
     path: ACCOUNT,
     note: (action, outcome) => noteAdmin(ctx, action, outcome, parts),
     confirm: () => parts.pageSessions.confirm(cookie),
-    endOthers: () => parts.pageSessions.endOthers(cookie),
+    async endOthers() {
+      await parts.pageSessions.endOthers(cookie)
+      await parts.adminOpenSignIns.endOfAccount(ADMIN_FACTORS, null)
+    },
     mustKeep: async (_id, factors) => factors.length === 1 && parts.adminFactors.mode === 'required',
     show: {
       account: (refusal, status) => sendAccount(asked, refusal, status, parts),

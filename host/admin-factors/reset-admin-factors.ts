@@ -1,11 +1,12 @@
 import { createFactors } from '../../base/accounts/factors.ts'
+import { endOpenSignIns } from '../../base/accounts/open-sign-ins.ts'
 import { createAudit } from '../access/audit.ts'
 import type { Settings } from '../config/settings.ts'
 import { openHostDatabase } from '../database/open.ts'
 import { ADMIN_FACTORS } from './admin-factors.ts'
 
 /**
- * Removes all factors of the admin account and ends all sessions of the admin pages. It is called only from the command
+ * Removes all factors of the admin account and ends all sessions and open sign-ins of the admin pages. It is called only from the command
  * line, so the operator needs access to the host's machine.
  * @returns whether the account had a factor
  */
@@ -15,6 +16,7 @@ export async function resetAdminFactors(settings: Settings): Promise<boolean> {
     const factors = createFactors(db, settings.limits)
     const hadOne = (await factors.of(ADMIN_FACTORS)).factors.length > 0
     await factors.reset(ADMIN_FACTORS)
+    await endOpenSignIns(db, ADMIN_FACTORS)
     await db.deleteFrom('admin_sessions').execute()
     const audit = createAudit(db, settings.limits)
     const facts = { address: 'machine', correlationId: 'solhost-admin-reset-second-factor' }

@@ -88,6 +88,7 @@ export const BY_ADMIN_SET_UP: StepWay = {
     }
     noteAdmin(ctx, 'factor-add', 'ok', parts)
     await parts.pageSessions.endOthers(null)
+    await parts.adminOpenSignIns.endOfAccount(ADMIN_FACTORS, found)
     await parts.adminOpenSignIns.change(found, { ...found.open, isDone: true })
     const codes = await parts.recoveryCodes.renew(ADMIN_FACTORS)
     return new Refusal(null, () => showCodes(ctx, '/admin/set-up', '', codes))

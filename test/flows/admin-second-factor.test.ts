@@ -173,9 +173,12 @@ describe('an admin account with an authenticator app', () => {
     await browser.signIn()
     await browser.post('/admin/second-step', { recovery: 'yes', code: recoveryCodes[2] ?? '' })
     expect(await browser.isSignedIn()).toBe(true)
+    const pending = browserAt(host)
+    await pending.signIn()
     const reset = () => runCli(['admin', 'reset-second-factor'], { cwd: folder.path, env: { PLATFORM_HOME: home } })
     expect(await reset()).toMatchObject({ code: 0, out: expect.stringContaining('Removed the second factor') })
     expect(await browser.isSignedIn()).toBe(false)
+    expect((await pending.get('/admin/second-step')).headers.location).toBe('/admin/sign-in')
     expect((await browser.signIn()).headers.location).toBe('/admin/tokens')
     const basic = await call(host.url, 'GET', 'audit?action=factor-reset&actor=machine', { authorization: host.admin })
     expect(basic.json()).toMatchObject({ items: [{ target: 'admin', outcome: 'ok' }] })
@@ -276,6 +279,23 @@ test('if ADMIN_SECOND_FACTOR=required is set while the operator is signed in, th
   expect((await browser.post('/admin/confirm', { to, password: ADMIN_PASSWORD })).headers.location).toBe(to)
   const page = await browser.post('/admin/account', { act: 'new-app' }, await tokenOf(browser))
   expect(page.status).toBe(200)
+})
+
+test('a new admin password ends a sign-in that has not passed all steps', async () => {
+  const home = join(folder.path, 'new-password')
+  // The cookie's name contains the port.
+  const properties = { ADMIN_PORT: String(await freePort()), ADMIN_SECOND_FACTOR: 'required' }
+  const before = await started(properties, { home })
+  const browser = browserAt(before)
+  await browser.signIn()
+  const { setup, secret } = readNewApp((await browser.get('/admin/set-up')).text)
+  const codes = await browser.post('/admin/set-up', { act: 'add-app', setup, code: codeOf(secret, 0) })
+  expect(codes.status).toBe(200)
+  await before.stop()
+  await using after = await started({ ...properties, SERVLET_PASSWORD: 'nine quiet harbours' }, { home })
+  expect(after.adminUrl).toBe(before.adminUrl)
+  expect((await browser.post('/admin/set-up', { act: 'saved' })).headers.location).toBe('/admin/sign-in')
+  expect(await browser.isSignedIn()).toBe(false)
 })
 
 async function started(properties: Record<string, string>, more: { readonly home?: string } = {}) {
