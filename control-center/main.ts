@@ -120,7 +120,7 @@ async function startParts(
   const invitations = createInvitations(db)
   const registries = createRegistries(db, key)
   const apiTokens = createApiTokens(db)
-  const pageSessions = createPageSessions(sessions, key)
+  const pageSessions = createPageSessions(sessions, users, key)
   const factors = createFactors(db, limits)
   const confirmations = createConfirmations(factors, limits)
   const access = createAccess({ users, pageSessions, apiTokens, organisations, audit, confirmations })

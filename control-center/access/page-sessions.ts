@@ -2,7 +2,7 @@ import type { Context } from 'koa'
 import { findSession } from '../../base/accounts/find-session.ts'
 import type { Session, Sessions } from '../../base/accounts/sessions.ts'
 import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
-import type { User } from '../../base/accounts/users.ts'
+import type { User, Users } from '../../base/accounts/users.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import type { ServiceSettings } from '../../base/config/service-settings.ts'
 import { type CookieScope, readCookies, setCookie } from '../../base/http/cookies.ts'
@@ -15,10 +15,18 @@ export type PageSession = {
   readonly csrfToken: string
 }
 
+type SignedInUser = Pick<User, 'uid' | 'username' | 'passwordChangedAt'>
+
 /** Users' sessions on the control center's pages. */
 export interface PageSessions {
-  /** Starts a session and sets its cookie. @param methods how the user signed in */
-  start(ctx: Context, user: Pick<User, 'uid' | 'username'>, methods: readonly SignInMethod[]): Promise<void>
+  /**
+   * Starts a session and sets its cookie.
+   * @param user the user when they proved their identity
+   * @param methods how the user signed in
+   * @returns false if the user was disabled or deleted, or got a new password in the meantime, so they are not signed
+   *   in
+   */
+  start(ctx: Context, user: SignedInUser, methods: readonly SignInMethod[]): Promise<boolean>
   find(ctx: Context): Promise<PageSession | null>
   end(ctx: Context): Promise<void>
   /**
@@ -36,9 +44,9 @@ export interface PageSessions {
 export const REALM = 'Control-Center'
 const CSRF = 'center-csrf'
 
-export function createPageSessions(sessions: Sessions, key: PlatformKey): PageSessions {
+export function createPageSessions(sessions: Sessions, users: Pick<Users, 'get'>, key: PlatformKey): PageSessions {
   return {
-    async start(ctx, { uid, username }, methods) {
+    async start(ctx, { uid, username, passwordChangedAt }, methods) {
       const { cookie } = await sessions.start({
         realm: REALM,
         uid,
@@ -55,7 +63,14 @@ export function createPageSessions(sessions: Sessions, key: PlatformKey): PageSe
         agent: agentOf(ctx),
         address: stateOf(ctx).client.address,
       })
+      // If the password was changed before the session was stored, nothing else ends the session.
+      const user = await users.get(uid)
+      if (!user?.enabled || user.passwordChangedAt !== passwordChangedAt) {
+        await sessions.end(REALM, cookie)
+        return false
+      }
       setCookie(ctx, 'session', cookieScopeOf(ctx), cookie)
+      return true
     },
     async find(ctx) {
       const found = await findSession(ctx, cookieScopeOf(ctx), sessions)

@@ -121,9 +121,9 @@ export function addInvitationPages(router: Router, parts: InvitationPageParts): 
     if (path !== null || !isSame) await pageSessions.end(ctx)
     if (path !== null) return goTo(ctx, path)
     if (!isSame) {
-      credentials.noteKnown(ctx, user.username)
-      await pageSessions.start(ctx, user, methods)
-      await credentials.note(ctx, user.username, 'sign-in', 'ok')
+      const isStarted = await pageSessions.start(ctx, user, methods)
+      if (isStarted) credentials.noteKnown(ctx, user.username)
+      await credentials.note(ctx, user.username, 'sign-in', isStarted ? 'ok' : 'refused')
     }
     goTo(ctx, to)
   }

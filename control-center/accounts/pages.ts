@@ -39,6 +39,7 @@ export type AccountPageParts = {
 type Attempt = { readonly ctx: Context; readonly username: string; readonly password: string; readonly to: string }
 type PasskeyAttempt = { readonly ctx: Context; readonly answer: string; readonly to: string }
 type SignedIn = Pick<Attempt, 'username' | 'to'>
+type RejectedCredentials = Exclude<CheckedCredentials, { readonly kind: 'right' }>
 
 /** Signs a user in to the control center with an email address and a password. */
 export const BY_CENTER_PAGE: WayOfSigningIn<Context, Attempt, User, SignedIn, AccountPageParts> = {
@@ -52,11 +53,7 @@ export const BY_CENTER_PAGE: WayOfSigningIn<Context, Attempt, User, SignedIn, Ac
   async source({ ctx, username, password, to }, parts) {
     const checked = await parts.credentials.check(ctx, username, password)
     if (checked.kind === 'right') return checked.user
-    const outcome = checked.kind === 'wrong' ? 'refused' : 'throttled'
-    return new Refusal({ outcome, username }, () => {
-      const { status, text } = refusalOf(ctx, checked)
-      return showSignIn(ctx, { to, username, refusal: text, isChanged: false }, parts, status)
-    })
+    return refuse(ctx, { to, username }, checked, parts)
   },
   async secondStep({ ctx, to }, user, { secondStep }) {
     const path = await secondStep.begin(ctx, user, { methods: ['password'], to })
@@ -67,8 +64,10 @@ export const BY_CENTER_PAGE: WayOfSigningIn<Context, Attempt, User, SignedIn, Ac
     const { pageSessions, credentials } = parts
     await pageSessions.end(ctx)
     if (user.mustChangePassword) return demandPassword(ctx, user, to, parts)
+    if (!(await pageSessions.start(ctx, user, ['password']))) {
+      return refuse(ctx, { to, username }, { kind: 'wrong' }, parts)
+    }
     credentials.noteKnown(ctx, username)
-    await pageSessions.start(ctx, user, ['password'])
     return { username, to }
   },
   audit: (ctx, { username, outcome }, { credentials }) => credentials.note(ctx, username, 'sign-in', outcome),
@@ -87,9 +86,7 @@ export const BY_CENTER_PASSKEY: WayOfSigningIn<Context, PasskeyAttempt, User, Si
     const wait = await parts.throttle.count(passkeyAttempt(ctx), true)
     if (wait === null) return null
     ctx.set('Retry-After', String(wait))
-    const { status, text } = refusalOf(ctx, { kind: 'throttled', wait })
-    const show = () => showSignIn(ctx, { to, username: '', refusal: text, isChanged: false }, parts, status)
-    return new Refusal({ outcome: 'throttled', username: '' }, show)
+    return refuse(ctx, { to, username: '' }, { kind: 'throttled', wait }, parts)
   },
   async source({ ctx, answer, to }, parts) {
     const used = await parts.passkeyRequests.use(passkeyPageOf(ctx), 'sign-in', null, answer)
@@ -101,19 +98,36 @@ export const BY_CENTER_PASSKEY: WayOfSigningIn<Context, PasskeyAttempt, User, Si
       await parts.throttle.succeeded(passkeyAttempt(ctx), true)
       return user
     }
-    const refusal = textFor(ctx)('platform.step.passkey')
-    const show = () => showSignIn(ctx, { to, username: '', refusal, isChanged: false }, parts, 401)
-    return new Refusal({ outcome: 'refused', username: '' }, show)
+    return refusePasskey(ctx, to, parts)
   },
   secondStep: { none: 'A passkey that verified the user completes both steps.' },
   async accept({ ctx, to }, user, parts) {
     await parts.pageSessions.end(ctx)
     if (user.mustChangePassword) return demandPassword(ctx, user, to, parts)
-    await parts.pageSessions.start(ctx, user, ['passkey'])
+    if (!(await parts.pageSessions.start(ctx, user, ['passkey']))) return refusePasskey(ctx, to, parts)
     return { username: user.username, to }
   },
   audit: BY_CENTER_PAGE.audit,
   redirect: BY_CENTER_PAGE.redirect,
+}
+
+function refuse(
+  ctx: Context,
+  { to, username }: SignedIn,
+  checked: RejectedCredentials,
+  parts: AccountPageParts,
+): Refusal {
+  const outcome = checked.kind === 'wrong' ? 'refused' : 'throttled'
+  return new Refusal({ outcome, username }, () => {
+    const { status, text } = refusalOf(ctx, checked)
+    return showSignIn(ctx, { to, username, refusal: text, isChanged: false }, parts, status)
+  })
+}
+
+function refusePasskey(ctx: Context, to: string, parts: AccountPageParts): Refusal {
+  const refusal = textFor(ctx)('platform.step.passkey')
+  const show = () => showSignIn(ctx, { to, username: '', refusal, isChanged: false }, parts, 401)
+  return new Refusal({ outcome: 'refused', username: '' }, show)
 }
 
 function passkeyAttempt(ctx: Context) {
@@ -220,7 +234,7 @@ export function addAccountPages(router: Router, parts: AccountPageParts): void {
 /** The response status and text for a rejected attempt. */
 export function refusalOf(
   ctx: Context,
-  checked: Exclude<CheckedCredentials, { readonly kind: 'right' }>,
+  checked: RejectedCredentials,
 ): { readonly status: 401 | 429; readonly text: string } {
   const text = textFor(ctx)
   if (checked.kind === 'wrong') return { status: 401, text: text('center.signin.refused') }

@@ -65,8 +65,10 @@ async function complete({ ctx, found }: StepAttempt, parts: SecondStepParts): Pr
     const shown = { user, to, refusal: null, ticket: passwordTickets.issue(user) }
     return new Refusal({ outcome: 'must-change-password', username }, () => showForced(ctx, shown, limits))
   }
+  if (!(await pageSessions.start(ctx, user, methods))) {
+    return new Refusal({ outcome: 'refused', username }, () => showOver(ctx))
+  }
   credentials.noteKnown(ctx, username)
-  await pageSessions.start(ctx, user, methods)
   return { username, to }
 }
 

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { pino } from 'pino'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { readCenterSettings } from '../../control-center/config/settings.ts'
 import { resetSecondFactor } from '../../control-center/reset-second-factor.ts'
 import { NAVIGATION } from '../support/admin.ts'
@@ -169,6 +169,24 @@ describe('a person with an authenticator app', () => {
     await users.setPassword(uid, CENTER_PASSWORD)
     const late = await browser.post('/second-step', { recovery: 'yes', code: recoveryCodes[2] ?? '' })
     expect(late.status).toBe(410)
+    expect(await browser.isSignedIn()).toBe(false)
+  })
+
+  test('a person who gets a new password during the second step is not signed in', async () => {
+    const username = 'bea@example.org'
+    const uid = await center.account(username)
+    const browser = browserOf(username)
+    await browser.signIn()
+    const app = await addApp(browser)
+    await browser.signIn()
+    const { openSignIns, users } = center.parts
+    const { finish } = openSignIns
+    vi.spyOn(openSignIns, 'finish').mockImplementationOnce(async (found) => {
+      const isFinished = await finish(found)
+      await users.setPassword(uid, 'one blue boat sails')
+      return isFinished
+    })
+    expect((await browser.post('/second-step', { code: codeOf(app.secret, 1) })).status).toBe(410)
     expect(await browser.isSignedIn()).toBe(false)
   })
 

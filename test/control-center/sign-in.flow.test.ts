@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { NAVIGATION } from '../support/admin.ts'
 import { CENTER_PASSWORD, OWNER, signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
 import { ask } from '../support/http.ts'
@@ -48,6 +48,21 @@ describe('sign-in', () => {
       { ...NAVIGATION, 'sec-fetch-site': 'cross-site' },
     )
     expect(answer.status).toBe(403)
+  })
+
+  test('a password change during a sign-in ends the sign-in', async () => {
+    const username = 'races@example.org'
+    const uid = await center.account(username)
+    const { users } = center.parts
+    const { authenticate } = users
+    vi.spyOn(users, 'authenticate').mockImplementationOnce(async (...credentials) => {
+      const user = await authenticate(...credentials)
+      await users.setPassword(uid, 'one blue boat sails')
+      return user
+    })
+    const answer = await post('/sign-in', { username, password: CENTER_PASSWORD })
+    expect(answer.status).toBe(401)
+    expect(answer.headers['set-cookie']?.filter((cookie) => !/=;/.test(cookie))).toEqual([])
   })
 
   test('after sign-out, the session is invalid', async () => {

@@ -128,7 +128,7 @@ export async function signInToCenter(center: Pick<ControlCenter, 'url'>, usernam
   })
   if (signedIn.status !== 303) throw new Error(`the sign-in was answered ${signedIn.status}: ${signedIn.text}`)
   const cookies = signedIn.headers['set-cookie'] ?? []
-  const cookie = cookies.findLast((one) => !/=;/.test(one))?.split(';', 1)[0] ?? ''
+  const cookie = cookies.find((one) => /^session-[^=]*=[^;]/.test(one))?.split(';', 1)[0] ?? ''
   const get = (path: string) => ask(`${center.url}${path}`, { headers: { ...NAVIGATION, cookie } })
   const csrfToken = /name="csrf-token" content="([^"]+)"/.exec((await get('/organisations')).text)?.[1] ?? ''
   return {
