@@ -95,11 +95,11 @@ async function renewCodes(on: FactorPage, _fields: Fields, parts: FactorActParts
   const { factors } = await parts.factors.of(on.account)
   if (factors.length === 0) return goTo(on.page.ctx, on.path)
   await on.note('factor-add', 'ok')
-  await sendNewCodes(on, parts)
+  on.show.codes(await parts.recoveryCodes.renew(on.account))
 }
 
 async function sendNewCodes({ account, show }: FactorPage, { recoveryCodes }: FactorActParts): Promise<void> {
-  show.codes(await recoveryCodes.renew(account))
+  show.codes(await recoveryCodes.create(account))
 }
 
 function showNewApp(

@@ -58,6 +58,11 @@ export function noticeChanges<Parts extends Changed>(
     },
     recoveryCodes: {
       ...recoveryCodes,
+      async renew(account) {
+        const codes = await recoveryCodes.renew(account)
+        await notice('factors', account)
+        return codes
+      },
       async use(account, code) {
         const left = await recoveryCodes.use(account, code)
         if (left !== null) await notice('recovery', account)

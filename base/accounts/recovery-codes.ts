@@ -6,7 +6,9 @@ import type { Passwords } from './passwords.ts'
 
 /** Codes that let users sign in if they have lost a factor. Each code can be used once. */
 export interface RecoveryCodes {
-  /** Replaces all codes of the account. @returns the new ones, which are not stored in readable form */
+  /** Creates codes with a new factor. They replace the old ones. @returns the codes, which are stored only as hashes */
+  create(account: FactorAccount): Promise<readonly string[]>
+  /** Does the same if the user requests new codes. */
   renew(account: FactorAccount): Promise<readonly string[]>
   /** @returns the number of codes left; null if this code is wrong or was used before */
   use(account: FactorAccount, code: string): Promise<number | null>
@@ -35,19 +37,22 @@ export function createRecoveryCodes(
     return bytes.toString('base64url')
   }
 
+  async function create(account: FactorAccount): Promise<readonly string[]> {
+    const id = accountId(account)
+    const salt = randomBytes(16).toString('base64url')
+    const codes = Array.from({ length: COUNT }, newCode)
+    const rows: { account: string; hash: string; salt: string; used_at: null }[] = []
+    for (const code of codes) rows.push({ account: id, hash: await hashOf(code, salt), salt, used_at: null })
+    await db.transaction().execute(async (transaction) => {
+      await transaction.deleteFrom('recovery_codes').where('account', '=', id).execute()
+      for (const row of rows) await transaction.insertInto('recovery_codes').values(row).execute()
+    })
+    return codes.map((code) => `${code.slice(0, LENGTH / 2)}-${code.slice(LENGTH / 2)}`)
+  }
+
   return {
-    async renew(account) {
-      const id = accountId(account)
-      const salt = randomBytes(16).toString('base64url')
-      const codes = Array.from({ length: COUNT }, newCode)
-      const rows: { account: string; hash: string; salt: string; used_at: null }[] = []
-      for (const code of codes) rows.push({ account: id, hash: await hashOf(code, salt), salt, used_at: null })
-      await db.transaction().execute(async (transaction) => {
-        await transaction.deleteFrom('recovery_codes').where('account', '=', id).execute()
-        for (const row of rows) await transaction.insertInto('recovery_codes').values(row).execute()
-      })
-      return codes.map((code) => `${code.slice(0, LENGTH / 2)}-${code.slice(LENGTH / 2)}`)
-    },
+    create,
+    renew: create,
     async use(account, code) {
       const id = accountId(account)
       const typed = readCode(code)

@@ -69,7 +69,7 @@ async function noteAdded(
   await sessions.endOfAccount({ factorsOf: account.source, uid: account.uid }, REALM, null)
   await openSignIns.endOfAccount(account, found)
   await openSignIns.change(found, { ...found.open, methods: [...methods, method] })
-  const codes = await recoveryCodes.renew(account)
+  const codes = await recoveryCodes.create(account)
   return new Refusal(null, () => showCodes(ctx, SET_UP_PATH, '', codes))
 }
 

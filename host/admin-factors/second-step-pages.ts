@@ -90,7 +90,7 @@ export const BY_ADMIN_SET_UP: StepWay = {
     await parts.pageSessions.endOthers(null)
     await parts.adminOpenSignIns.endOfAccount(ADMIN_FACTORS, found)
     await parts.adminOpenSignIns.change(found, { ...found.open, isDone: true })
-    const codes = await parts.recoveryCodes.renew(ADMIN_FACTORS)
+    const codes = await parts.recoveryCodes.create(ADMIN_FACTORS)
     return new Refusal(null, () => showCodes(ctx, '/admin/set-up', '', codes))
   },
   secondStep: { none: 'The account has no factor yet.' },

@@ -87,7 +87,7 @@ async function noteAdded(
   // Setting up a passkey doesn't replace the recovery codes that the user saved earlier.
   const { recoveryCodesLeft } = await parts.factors.of(account)
   if (recoveryCodesLeft > 0 && method !== 'totp') return advance({ ...attempt, found: changed }, parts)
-  const codes = await parts.recoveryCodes.renew(account)
+  const codes = await parts.recoveryCodes.create(account)
   return new Refusal(null, () => {
     const model = { ...formModel(attempt, stepPath(solution.name, 'set-up'), parts), codes }
     sendPage(attempt, 200, (frame) => recoveryCodesPage(frame, model))

@@ -216,6 +216,16 @@ test('users get an email when an operator changes their password by an import or
   expect([...mailsTo('iva@example.org'), ...mailsTo('ivo2@example.org')]).toEqual([])
 })
 
+test('users get an email about a new app and about new recovery codes, one for each change', async () => {
+  await addUser(host, 'noor', { email: 'noor@example.org' })
+  const browser = await visit(host, 'shop')
+  await browser.signIn('noor')
+  await addApp(browser, 'shop')
+  expect((await mailTo('noor@example.org')).text).toContain('Your second factors were changed.')
+  await browser.post('/solution/shop/account', { act: 'new-codes' })
+  expect((await mailTo('noor@example.org', 2)).text).toContain('Your second factors were changed.')
+})
+
 describe('links from operators', () => {
   test('a new user is invited by email, and chooses a password', async () => {
     const user = { username: 'finn', email: 'finn@example.org', locale: 'nl', permissions: ['Users'], invite: true }

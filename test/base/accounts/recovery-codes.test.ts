@@ -36,7 +36,7 @@ async function withCodes(uid: string) {
   const factors = createFactors(db, createLimits())
   await factors.open(account)
   const recoveryCodes = createCodes()
-  return { account, factors, recoveryCodes, otherHost: createCodes(), codes: await recoveryCodes.renew(account) }
+  return { account, factors, recoveryCodes, otherHost: createCodes(), codes: await recoveryCodes.create(account) }
 }
 
 test('recovery codes: a set has 10 different codes of 50 bits, which are not stored in readable form', async () => {
