@@ -75,6 +75,8 @@ export type SessionQuery = {
   readonly username?: string | undefined
 }
 
+type OwnSession = Pick<Session, 'publicId' | 'uid' | 'realm'>
+
 export interface Sessions {
   /** @returns the session and the cookie's value: 256 random bits; only their hash is stored */
   start(
@@ -124,6 +126,8 @@ export interface Sessions {
   endByPublicId(id: string): Promise<Pick<Session, 'selector' | 'realm' | 'username'> | null>
   /** Lists active sessions, ordered by public id. */
   list(query: SessionQuery): Promise<{ readonly items: readonly ListedSession[]; readonly next?: string }>
+  /** Lists a user's active sessions in the realm of one of them: this session first, then the newest ones. */
+  listOwn(own: OwnSession, limit: number): Promise<readonly ListedSession[]>
   /** Deletes sessions that ended, went idle or expired more than `SESSION_ENDED_KEPT` ago. */
   sweep(): Promise<void>
 }
@@ -288,6 +292,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
       return row !== undefined && (await endWhere({ public_id: id })) > 0n ? row : null
     },
     list: (query) => listSessions(db, limits, now(), query),
+    listOwn: (own, limit) => listOwnSessions(db, limits, now(), own, limit),
     async sweep() {
       const before = now() - limits.SESSION_ENDED_KEPT
       await db
@@ -396,25 +401,61 @@ function sessionOf(row: SessionRow): Session {
   }
 }
 
+const LISTED_COLUMNS = [
+  'public_id',
+  'solution',
+  'uid',
+  'username',
+  'created_at',
+  'last_seen_at',
+  'address',
+  'agent',
+] as const satisfies readonly (keyof SessionRow)[]
+
+function activeSessions(db: Database, limits: Limits, now: number) {
+  return db
+    .selectFrom('sessions')
+    .select(LISTED_COLUMNS)
+    .where('ended_at', 'is', null)
+    .where('last_seen_at', '>', now - limits.SESSION_IDLE)
+    .where('created_at', '>', now - limits.SESSION_LIFETIME)
+}
+
 async function listSessions(
   db: Database,
   limits: Limits,
   now: number,
   { limit, after, solution, uid, username }: SessionQuery,
 ): ReturnType<Sessions['list']> {
-  let query = db
-    .selectFrom('sessions')
-    .select(['public_id', 'solution', 'uid', 'username', 'created_at', 'last_seen_at', 'address', 'agent'])
-    .where('ended_at', 'is', null)
-    .where('last_seen_at', '>', now - limits.SESSION_IDLE)
-    .where('created_at', '>', now - limits.SESSION_LIFETIME)
-    .orderBy('public_id')
+  let query = activeSessions(db, limits, now).orderBy('public_id')
   if (after !== undefined) query = query.where('public_id', '>', after)
   if (solution !== undefined) query = query.where('solution', '=', solution)
   if (uid !== undefined) query = query.where('uid', '=', uid)
   if (username !== undefined) query = query.where('username', '=', username)
   const rows = await firstRows(db, query, limit + 1).execute()
-  const items = rows.slice(0, limit).map((row) => ({
+  const items = rows.slice(0, limit).map(listedSessionOf)
+  const last = rows.length > limit ? items.at(-1) : undefined
+  return last === undefined ? { items } : { items, next: last.id }
+}
+
+async function listOwnSessions(
+  db: Database,
+  limits: Limits,
+  now: number,
+  { publicId, uid, realm }: OwnSession,
+  limit: number,
+): Promise<readonly ListedSession[]> {
+  const query = activeSessions(db, limits, now)
+    .where('uid', '=', uid)
+    .where('solution', '=', realm)
+    .orderBy((row) => row.case().when('public_id', '=', publicId).then(row.lit(0)).else(row.lit(1)).end())
+    // Public ids are ordered by time.
+    .orderBy('public_id', 'desc')
+  return (await firstRows(db, query, limit).execute()).map(listedSessionOf)
+}
+
+function listedSessionOf(row: Pick<SessionRow, (typeof LISTED_COLUMNS)[number]>): ListedSession {
+  return {
     id: row.public_id,
     solution: row.solution,
     uid: row.uid,
@@ -423,7 +464,5 @@ async function listSessions(
     lastSeenAt: row.last_seen_at,
     address: row.address,
     agent: row.agent,
-  }))
-  const last = rows.length > limit ? items.at(-1) : undefined
-  return last === undefined ? { items } : { items, next: last.id }
+  }
 }

@@ -120,7 +120,7 @@ async function endSession(
   fields: ReadonlyMap<string, string>,
   parts: SecondStepParts,
 ): Promise<void> {
-  const own = await sessionsOf(session, parts)
+  const own = await parts.sessions.listOwn(session, MOST_SHOWN)
   const one = own.find(({ id }) => id === fields.get('id'))
   const ended = one === undefined ? null : await parts.sessions.endByPublicId(one.id)
   if (ended !== null && ended.selector !== null) await parts.remembered.endSeries(ended.selector)
@@ -135,11 +135,6 @@ async function endAllOthers(
 ): Promise<void> {
   await endOthers(accountOf(session), { session }, parts)
   goTo(ctx, accountPath(solution.name))
-}
-
-/** The account's sessions in this solution. */
-async function sessionsOf({ uid, realm }: FoundSession['session'], { sessions }: SecondStepParts) {
-  return (await sessions.list({ limit: MOST_SHOWN, uid, solution: realm })).items
 }
 
 async function send(
@@ -166,7 +161,7 @@ async function send(
     language: languagesOf(solution, session.locale),
     directory,
     ...shownFactors(factors, serverUrl, parts.passkeyRequests.places),
-    sessions: (await sessionsOf(session, parts)).map((one) => ({
+    sessions: (await parts.sessions.listOwn(session, MOST_SHOWN)).map((one) => ({
       ...one,
       browser: browserName(one.agent),
       isThis: one.id === session.publicId,

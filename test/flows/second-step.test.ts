@@ -205,6 +205,24 @@ test('changing a factor or the password requires a recent confirmation, which a 
   expect(recoveryCodesIn((await browser.post('/solution/shop/account', { act: 'new-codes' })).text)).toHaveLength(10)
 })
 
+test('the account page lists this browser and the newest of the user’s other browsers', async () => {
+  await addUser(host, 'busy')
+  const browsers: Visitor[] = []
+  for (let number = 0; number < 21; number++) {
+    const browser = await visit(host, 'shop')
+    await browser.signIn('busy')
+    browsers.push(browser)
+  }
+  const endable = async (browser?: Visitor) => {
+    const page = (await browser?.get('/solution/shop/account'))?.text ?? ''
+    return [page.includes('This browser'), page.match(/value="end"/g)?.length]
+  }
+  expect([await endable(browsers[0]), await endable(browsers[20])]).toEqual([
+    [true, 19],
+    [true, 19],
+  ])
+})
+
 test('the account page ignores a form for an action that it does not offer', async () => {
   await addUser(host, 'kim')
   const browser = await visit(host, 'shop')

@@ -231,6 +231,21 @@ export function testStores(place: TestPlace): void {
     expect(await sessions.living(asked)).toEqual(new Set([own.cookie]))
   })
 
+  test(`${kind}, sessions: a user's own list has the browser's session first, then the newest ones`, async () => {
+    let time = Date.now()
+    const sessions = createSessions(place.db, limits, () => time)
+    const start = async (more: { readonly realm?: string; readonly uid?: string } = {}) => {
+      time += 1
+      return (await sessions.start({ ...ANNA, realm: 'own', ...more })).publicId
+    }
+    const [old, own, new1, new2] = [await start(), await start(), await start(), await start()]
+    for (const more of [{ realm: 'other' }, { uid: 'other' }]) await start(more)
+    const listed = async (publicId: string, limit: number) =>
+      (await sessions.listOwn({ publicId, uid: ANNA.uid, realm: 'own' }, limit)).map(({ id }) => id)
+    expect(await listed(own, 3)).toEqual([own, new2, new1])
+    expect(await listed(own, 10)).toEqual([own, new2, new1, old])
+  })
+
   test(`${kind}, sessions: a user’s sessions can be listed in pages and ended, without affecting others`, async () => {
     const sessions = createSessions(place.db, limits)
     const anna = { ...ANNA, realm: 'listed' }
