@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { answeredWithin, SHORT_ANSWER } from '../database/answered-within.ts'
 import { deletedAny } from '../database/deleted-any.ts'
@@ -7,6 +8,7 @@ import { insertOnce } from '../database/portable.ts'
 import { networkOf } from '../http/network.ts'
 import { cachedByText } from '../program/by-text.ts'
 import { type Counted, type Counter, createMemoryCounter } from './memory-counter.ts'
+import { isSourceAway } from './source-away.ts'
 import { usernameKey } from './username.ts'
 
 /** A sign-in attempt. `source` is the account's source, and `address` is the client's IP address. */
@@ -37,6 +39,26 @@ export interface FactorThrottle {
   count(account: string): Promise<number | null>
   /** Refunds a successful attempt. */
   succeeded(account: string): Promise<void>
+}
+
+/**
+ * Checks the credentials of a counted attempt. If it turns out that they can't be checked now, the attempt doesn't count
+ * towards the account's limits.
+ * @throws any error of `check`
+ */
+export async function checkCounted<T>(
+  throttle: Pick<Throttle, 'gaveNothing'>,
+  attempt: Attempt,
+  isKnown: boolean,
+  check: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await check()
+  } catch (error) {
+    const isBusy = error instanceof PlatformError && error.code === 'ERR_PASSWORDS_BUSY'
+    if (isBusy || isSourceAway(error)) await throttle.gaveNothing(attempt, isKnown)
+    throw error
+  }
 }
 
 /** @param isShared, isOn as in `createThrottle` */

@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 import type { KnownBrowsers } from '../../base/accounts/known-browser.ts'
-import type { Throttle } from '../../base/accounts/throttle.ts'
+import { checkCounted, type Throttle } from '../../base/accounts/throttle.ts'
 import type { User, Users } from '../../base/accounts/users.ts'
 import { stateOf } from '../../base/http/request.ts'
 import type { Audit } from '../access/audit.ts'
@@ -54,7 +54,7 @@ export function createCredentials(
       ctx.set('Retry-After', String(wait))
       return { kind: 'throttled', wait }
     }
-    const user = await ask()
+    const user = await checkCounted(throttle, attempt, known, ask)
     if (user === null) return { kind: 'wrong' }
     await throttle.succeeded(attempt, known)
     return { kind: 'right', user }

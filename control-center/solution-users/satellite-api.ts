@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import type { Throttle } from '../../base/accounts/throttle.ts'
+import { checkCounted, type Throttle } from '../../base/accounts/throttle.ts'
 import { SENT } from '../../base/api/route.ts'
 import type { ServiceSettings } from '../../base/config/service-settings.ts'
 import { networkOf } from '../../base/http/network.ts'
@@ -143,7 +143,9 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
         }
         const attempt = { ...from, username }
         await countAll(given.ctx, asked, () => throttle.count(attempt, false))
-        const checked = await solutionUsers.authenticate(place, username, password)
+        const checked = await checkCounted(throttle, attempt, false, () => {
+          return solutionUsers.authenticate(place, username, password)
+        })
         const signedIn = await withFields(place, checked, custom)
         if (signedIn.outcome === 'accepted' || signedIn.reason === 'verify') {
           await throttle.succeeded(attempt, false)

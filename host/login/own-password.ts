@@ -1,6 +1,5 @@
 import type { Context } from 'koa'
-import { isSourceAway } from '../../base/accounts/source-away.ts'
-import type { Throttle } from '../../base/accounts/throttle.ts'
+import { checkCounted, type Throttle } from '../../base/accounts/throttle.ts'
 import type { User, Users } from '../../base/accounts/users.ts'
 import { stateOf } from '../../base/http/request.ts'
 import { platformText } from '../../base/web/texts.ts'
@@ -23,13 +22,8 @@ export async function refuseOwnPassword(
     ctx.set('Retry-After', String(wait))
     return { isThrottled: true, text: platformText(locale, 'platform.login.throttled') }
   }
-  try {
-    if (!(await users.checkPassword(uid, password))) {
-      return { isThrottled: false, text: platformText(locale, 'platform.password.wrong') }
-    }
-  } catch (error) {
-    if (isSourceAway(error)) await throttle.gaveNothing(attempt, false)
-    throw error
+  if (!(await checkCounted(throttle, attempt, false, () => users.checkPassword(uid, password)))) {
+    return { isThrottled: false, text: platformText(locale, 'platform.password.wrong') }
   }
   await throttle.succeeded(attempt, false)
   return null

@@ -4,7 +4,7 @@ import type { KnownBrowsers } from '../../base/accounts/known-browser.ts'
 import type { PasskeyRequests } from '../../base/accounts/passkey-requests.ts'
 import { type Ended, Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
 import { isSourceAway } from '../../base/accounts/source-away.ts'
-import type { Throttle } from '../../base/accounts/throttle.ts'
+import { checkCounted, type Throttle } from '../../base/accounts/throttle.ts'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { noEffects } from '../../base/bundles/host-call.ts'
 import type { LoginPage } from '../../base/bundles/login-page.ts'
@@ -156,18 +156,13 @@ async function countAttempt(attempt: Attempt, known: boolean, parts: SignInParts
 async function checkPassword(attempt: Attempt, parts: SignInParts): Promise<Refusal | Checked> {
   const { throttle } = parts
   const known = isKnown(attempt, parts)
-  try {
-    const answer = await attempt.source.check(attempt, attempt.fields)
-    if (answer.kind === 'failed') return failed(attempt, answer.failure, parts)
-    // The state is `verify` only if the password was correct, so the attempt doesn't count as a guess.
-    const isRight = answer.kind === 'accepted' || answer.state === 'verify'
-    if (isRight) await throttle.succeeded(counted(attempt), known)
-    return answer.kind === 'accepted' ? answer : refused(attempt, answer, parts)
-  } catch (error) {
-    // The password was not checked, so the attempt does not count towards the account's limit.
-    if (isSourceAway(error)) await throttle.gaveNothing(counted(attempt), known)
-    throw error
-  }
+  const check = () => attempt.source.check(attempt, attempt.fields)
+  const answer = await checkCounted(throttle, counted(attempt), known, check)
+  if (answer.kind === 'failed') return failed(attempt, answer.failure, parts)
+  // The state is `verify` only if the password was correct, so the attempt doesn't count as a guess.
+  const isRight = answer.kind === 'accepted' || answer.state === 'verify'
+  if (isRight) await throttle.succeeded(counted(attempt), known)
+  return answer.kind === 'accepted' ? answer : refused(attempt, answer, parts)
 }
 
 /** Checks a passkey, which identifies the user. The source then decides whether they may sign in. */

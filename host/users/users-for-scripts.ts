@@ -1,5 +1,5 @@
 import { isSourceAway } from '../../base/accounts/source-away.ts'
-import type { Throttle } from '../../base/accounts/throttle.ts'
+import { checkCounted, type Throttle } from '../../base/accounts/throttle.ts'
 import type { User, Users } from '../../base/accounts/users.ts'
 import { userTarget } from '../../base/api/targets.ts'
 import { hostCall } from '../../base/bundles/host-call.ts'
@@ -81,12 +81,11 @@ export function createUsersForScripts({
       throw refuse(call, `too many attempts for this account: try again in ${wait} s`, 'throttled')
     }
     try {
-      const found = await check()
+      const found = await checkCounted(throttle, attempt, false, check)
       if (found !== null) await throttle.succeeded(attempt, false)
       return found
     } catch (error) {
       if (!isSourceAway(error)) throw error
-      await throttle.gaveNothing(attempt, false)
       throw new ScriptError('the directory that has the user’s password is unreachable: try again later')
     }
   }

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { openPlatformKey } from '../../base/config/platform-key.ts'
 import { createPasswordTickets } from '../../control-center/accounts/password-tickets.ts'
 import { openCenterDatabase } from '../../control-center/migrations/open.ts'
+import { PlatformError } from '../../runtime/errors.ts'
 import { NAVIGATION } from '../support/admin.ts'
 import { CENTER_PASSWORD, OWNER, signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
 import { ask } from '../support/http.ts'
@@ -132,6 +133,22 @@ test('wrong entries of the current password are throttled together with failed s
     const body = new URLSearchParams({ username: OWNER, password: CENTER_PASSWORD }).toString()
     const headers = { ...NAVIGATION, 'content-type': 'application/x-www-form-urlencoded' }
     expect((await ask(`${strict.url}/sign-in`, { method: 'POST', headers, body })).status).toBe(429)
+  } finally {
+    await strict.stop()
+  }
+})
+
+test('attempts that the control center was too busy to check do not count towards the account’s limit', async () => {
+  const strict = await startTestCenter({ THROTTLE_ACCOUNT_NETWORK: '3' })
+  try {
+    const busy = new PlatformError('ERR_PASSWORDS_BUSY', 'busy')
+    const spy = vi.spyOn(strict.parts.users, 'authenticate').mockRejectedValue(busy)
+    const body = new URLSearchParams({ username: OWNER, password: CENTER_PASSWORD }).toString()
+    const headers = { ...NAVIGATION, 'content-type': 'application/x-www-form-urlencoded' }
+    const status = async () => (await ask(`${strict.url}/sign-in`, { method: 'POST', headers, body })).status
+    for (let tries = 0; tries < 4; tries++) expect(await status()).toBe(503)
+    spy.mockRestore()
+    expect(await status()).toBe(303)
   } finally {
     await strict.stop()
   }

@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createThrottle } from '../../../base/accounts/throttle.ts'
+import { checkCounted, createThrottle } from '../../../base/accounts/throttle.ts'
 import { type Database, openDatabase } from '../../../base/database/open.ts'
+import { PlatformError } from '../../../runtime/errors.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 
 let home: string
@@ -50,12 +51,23 @@ describe.each([
     const attempt = someone('203.0.113.77')
     for (let count = 0; count < 8; count++) {
       expect(await throttle.count(attempt, false)).toBeNull()
-      await throttle.gaveNothing(attempt, false)
+      const error = new PlatformError(count % 2 === 0 ? 'ERR_PASSWORDS_BUSY' : 'ERR_DIRECTORY_UNREACHABLE', 'away')
+      await expect(checkCounted(throttle, attempt, false, () => Promise.reject(error))).rejects.toBe(error)
     }
     expect(await throttle.count(attempt, false)).not.toBeNull()
     const elsewhere = { ...attempt, address: '203.0.114.1' }
     for (let count = 0; count < 5; count++) expect(await throttle.count(elsewhere, false)).toBeNull()
     expect(await throttle.count(elsewhere, false)).not.toBeNull()
+  })
+
+  test('an attempt whose check failed for another reason counts', async () => {
+    const throttle = make()
+    const attempt = someone()
+    for (let count = 0; count < 5; count++) {
+      expect(await throttle.count(attempt, false)).toBeNull()
+      await expect(checkCounted(throttle, attempt, false, () => Promise.reject(new Error('x')))).rejects.toThrow('x')
+    }
+    expect(await throttle.count(attempt, false)).not.toBeNull()
   })
 
   test('an account allows twenty attempts, from any number of networks', async () => {
