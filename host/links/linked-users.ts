@@ -4,9 +4,11 @@ import type { Passwords } from '../../base/accounts/passwords.ts'
 import { columnsOf, rowsWithPassword } from '../../base/accounts/user-rows.ts'
 import { usernameKey } from '../../base/accounts/username.ts'
 import type { User, UserPorts, Users } from '../../base/accounts/users.ts'
+import { deletedAny } from '../../base/database/deleted-any.ts'
 import { firstRows } from '../../base/database/portable.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { HostDatabase } from '../database/tables.ts'
+import type { FoundLink } from './links.ts'
 
 /** Account changes that users make with a link instead of their password. */
 export interface LinkedUsers {
@@ -16,13 +18,13 @@ export interface LinkedUsers {
    */
   find(nameOrAddress: string): Promise<User | null>
   /**
-   * Sets a password that the user chose, and ends their sessions and remembered logins.
-   * @param isAddressProved whether the user also proved that they have access to their mailbox
-   * @returns null if the password was set, otherwise why it was rejected. `changed` means that the user was disabled,
-   *   or that their password or address changed in the meantime
+   * Sets a password that the user chose with a link, marks the link as used, and ends the user's sessions and
+   * remembered logins. A mailed link also verifies the user's address.
+   * @returns null if the password was set, otherwise why it was rejected; the link then stays valid. `over` means that
+   *   the link was used or revoked in the meantime, that the user was disabled, or that their password or address changed
    * @throws ERR_PASSWORDS_BUSY
    */
-  choosePassword(user: User, password: string, isAddressProved: boolean): Promise<PasswordFault | 'changed' | null>
+  choosePassword(link: FoundLink, password: string): Promise<PasswordFault | 'over' | null>
   /**
    * Sets the user's email address, and marks it as verified.
    * @returns false if the user was disabled, or if their password or address changed in the meantime
@@ -46,8 +48,12 @@ export function createLinkedUsers(parts: LinkedUsersParts, now: () => number = D
   const check = createPasswordCheck(passwords, limits, rowsWithPassword(db, { note() {}, forget() {} }, now))
 
   /** Updates the user, but only if they haven't changed since the link was checked. */
-  async function update({ uid, passwordChangedAt, email }: User, columns: ReturnType<typeof columnsOf>) {
-    const { numUpdatedRows } = await db
+  async function update(
+    on: HostDatabase,
+    { uid, passwordChangedAt, email }: User,
+    columns: ReturnType<typeof columnsOf>,
+  ): Promise<boolean> {
+    const { numUpdatedRows } = await on
       .updateTable('users')
       .set(columns)
       .where('uid', '=', uid)
@@ -73,18 +79,22 @@ export function createLinkedUsers(parts: LinkedUsersParts, now: () => number = D
       const found = byName ?? (byAddress.length === 1 ? byAddress[0] : undefined)
       return found === undefined || found.password_hash === null ? null : users.get(found.uid)
     },
-    async choosePassword(user, password, isAddressProved) {
+    async choosePassword({ user, row: link }, password) {
       const row = await db.selectFrom('users').selectAll().where('uid', '=', user.uid).executeTakeFirst()
-      if (row === undefined || row.directory !== null) return 'changed'
+      if (row === undefined || row.directory !== null) return 'over'
       const fault = await check.faultOfNew(row, password)
       if (fault !== null) return fault
       const columns = columnsOf({ mustChangePassword: false }, await passwords.hash(password), now())
-      const proved = isAddressProved ? { email_verified_at: now() } : {}
-      if (!(await update(user, { ...columns, ...proved }))) return 'changed'
+      const proved = link.is_mailed === 1 ? { email_verified_at: now() } : {}
+      const isSet = await db.transaction().execute(async (transaction) => {
+        const used = transaction.deleteFrom('links').where('token_hash', '=', link.token_hash)
+        return (await deletedAny(used)) && update(transaction, user, { ...columns, ...proved })
+      })
+      if (!isSet) return 'over'
       await endAccess(user.uid)
       passwordChanged?.(user)
       return null
     },
-    verifyAddress: (user, address) => update(user, { email: address, email_verified_at: now() }),
+    verifyAddress: (user, address) => update(db, user, { email: address, email_verified_at: now() }),
   }
 }

@@ -53,8 +53,6 @@ export interface Links {
   find(solution: string, kind: LinkKind, token: string): Promise<FoundLink | null>
   /** Marks the link as used. If several callers try this, on any hosts, only one of them gets true. */
   take(link: FoundLink): Promise<boolean>
-  /** Makes a link usable again after its action failed, for example because the new password was rejected. */
-  restore(link: FoundLink): Promise<void>
   /** Deletes expired links. */
   sweep(): Promise<void>
 }
@@ -112,9 +110,6 @@ export function createLinks(db: HostDatabase, users: Pick<Users, 'get'>, now: ()
       return user?.enabled && row.state === stateOf(user) ? { user, row } : null
     },
     take: ({ row }) => deletedAny(db.deleteFrom('links').where('token_hash', '=', row.token_hash)),
-    async restore({ row }) {
-      await insertOnce(db, 'links', row)
-    },
     async sweep() {
       await db.deleteFrom('links').where('expires_at', '<=', now()).execute()
     },

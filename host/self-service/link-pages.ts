@@ -70,18 +70,10 @@ async function choosePassword(opened: Opened, parts: SelfServiceParts): Promise<
   if (wanted === undefined) return sendChoice(opened, null, parts)
   if (wanted !== fields.get('repeat'))
     return sendChoice(opened, platformText(locale, 'platform.password.differ'), parts)
-  if (!(await parts.links.take(found))) throw over()
-  let isSet = false
-  try {
-    const fault = await parts.linkedUsers.choosePassword(found.user, wanted, found.row.is_mailed === 1)
-    isSet = fault === null
-    note(arrival, found, 'password-change', isSet ? 'ok' : 'refused', parts)
-    if (fault === 'changed') throw over()
-    if (fault !== null) return sendChoice(opened, platformText(locale, fault.key, fault.values), parts)
-  } finally {
-    // Keep the link valid, so that the user can try again after a rejected password, or if the host was busy.
-    if (!isSet) await parts.links.restore(found)
-  }
+  const fault = await parts.linkedUsers.choosePassword(found, wanted)
+  note(arrival, found, 'password-change', fault === null ? 'ok' : 'refused', parts)
+  if (fault === 'over') throw over()
+  if (fault !== null) return sendChoice(opened, platformText(locale, fault.key, fault.values), parts)
   goTo(ctx, `/solution/${solution.name}/index.html?password-changed`)
 }
 

@@ -2,13 +2,12 @@ import { beforeEach, expect, test } from 'vitest'
 import type { Passwords } from '../../../base/accounts/passwords.ts'
 import { createUsers, type User, type Users } from '../../../base/accounts/users.ts'
 import { createLinkedUsers, type LinkedUsers } from '../../../host/links/linked-users.ts'
-import { createLinks, LINK_LIFETIMES, type Links } from '../../../host/links/links.ts'
+import { createLinks, type FoundLink, LINK_LIFETIMES, type Links } from '../../../host/links/links.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import type { TestPlace } from '../../base/database/contract.ts'
 
 const GOOD = 'correct horse battery'
 const OTHER = 'stapled paper clips'
-const DAY = 24 * 3_600_000
 
 /** Tests users' links on every kind of database. */
 export function testLinks(place: TestPlace, passwords: Passwords): void {
@@ -40,6 +39,12 @@ export function testLinks(place: TestPlace, passwords: Passwords): void {
   const PASSWORD_LINK = { kind: 'password', solution: 'crm', isMailed: true } as const
   const tokenFor = async (user: User) => (await links.create(user, PASSWORD_LINK))?.token ?? ''
   const find = (token: string) => links.find('crm', 'password', token)
+
+  async function needLink(token: string): Promise<FoundLink> {
+    const found = await find(token)
+    if (found === null) throw new Error('the link was not found')
+    return found
+  }
 
   test(`${kind}, links: a link is found on its solution’s page of its kind, until it expires`, async () => {
     const anna = await addUser('anna')
@@ -94,14 +99,11 @@ export function testLinks(place: TestPlace, passwords: Passwords): void {
 
   test(`${kind}, links: of 50 parallel uses of one link on two hosts, exactly one succeeds`, async () => {
     const token = await tokenFor(await addUser('anna'))
-    const found = await find(token)
-    if (found === null) throw new Error('the link was not found')
+    const found = await needLink(token)
     const hosts = [links, createLinks(place.db, users, now)]
     const taken = await Promise.all(Array.from({ length: 50 }, (_, index) => hosts[index % 2]?.take(found)))
     expect(taken.filter(Boolean)).toHaveLength(1)
     expect(await find(token)).toBeNull()
-    await links.restore(found)
-    expect(await find(token)).toEqual(found)
   })
 
   test(`${kind}, links: a user is found by name, or by an address that no other user has`, async () => {
@@ -120,14 +122,17 @@ export function testLinks(place: TestPlace, passwords: Passwords): void {
 
   test(`${kind}, links: a password is set only in the state that the link was checked in`, async () => {
     const anna = await addUser('anna', { email: 'anna@example.org', mustChangePassword: true })
-    time += DAY
-    expect(await linkedUsers.choosePassword(anna, 'short', true)).toMatchObject({ key: 'platform.password.short' })
-    expect(await linkedUsers.choosePassword(anna, GOOD, true)).toMatchObject({ key: 'platform.password.same' })
-    expect([await linkedUsers.choosePassword(anna, OTHER, true), ended, noticed]).toEqual([null, [anna.uid], ['anna']])
+    const [token, another] = [await tokenFor(anna), await tokenFor(anna)]
+    const [link, other] = [await needLink(token), await needLink(another)]
+    time += 1
+    expect(await linkedUsers.choosePassword(link, 'short')).toMatchObject({ key: 'platform.password.short' })
+    expect(await linkedUsers.choosePassword(link, GOOD)).toMatchObject({ key: 'platform.password.same' })
+    expect(await find(token)).toEqual(link)
+    expect([await linkedUsers.choosePassword(link, OTHER), ended, noticed]).toEqual([null, [anna.uid], ['anna']])
     expect(await users.get(anna.uid)).toMatchObject({ emailVerifiedAt: time, mustChangePassword: false })
     expect((await users.authenticate('anna', OTHER))?.uid).toBe(anna.uid)
-    // `anna` still has the state from before the change.
-    expect(await linkedUsers.choosePassword(anna, `${OTHER} again`, true)).toBe('changed')
+    // `anna` and `other` still have the state from before the change.
+    for (const one of [link, other]) expect(await linkedUsers.choosePassword(one, `${OTHER} again`)).toBe('over')
     expect(await linkedUsers.verifyAddress(anna, 'new@example.org')).toBe(false)
     const current = (await users.get(anna.uid)) as User
     expect(await linkedUsers.verifyAddress(current, 'new@example.org')).toBe(true)
@@ -135,7 +140,25 @@ export function testLinks(place: TestPlace, passwords: Passwords): void {
     // An address that an operator enters has not been verified by anyone.
     await users.change(anna.uid, { email: 'NEW@example.org' })
     expect(await users.get(anna.uid)).toMatchObject({ emailVerifiedAt: null })
+    const last = await needLink(await tokenFor((await users.get(anna.uid)) as User))
     await users.change(anna.uid, { enabled: false })
-    expect(await linkedUsers.choosePassword((await users.get(anna.uid)) as User, OTHER, true)).not.toBeNull()
+    expect(await linkedUsers.choosePassword(last, `${OTHER} again`)).toBe('over')
+  })
+
+  test(`${kind}, links: a link that is revoked while a password is chosen sets no password, and does not come back`, async () => {
+    const anna = await addUser('anna')
+    for (const [password, end] of [
+      ['short', { key: 'platform.password.short' }],
+      [OTHER, 'over'],
+    ] as const) {
+      const token = await tokenFor(anna)
+      const link = await needLink(token)
+      await links.revoke(anna.uid, 'password')
+      expect(await linkedUsers.choosePassword(link, password)).toEqual(
+        end === 'over' ? end : expect.objectContaining(end),
+      )
+      expect(await find(token)).toBeNull()
+    }
+    expect(await users.checkPassword(anna.uid, GOOD)).toBe(true)
   })
 }
