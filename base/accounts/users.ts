@@ -61,6 +61,8 @@ export type User = {
   readonly passwordChangedAt: number | null
   /** The directory that manages the user's password; null if the users table does. */
   readonly directory: string | null
+  /** Epoch ms. */
+  readonly createdAt: number
 }
 
 export type NewUser = UserInput & { readonly username: string }
@@ -343,6 +345,7 @@ function userOf(row: UserRow, permissions: readonly Permission[]): User {
     failedCount: row.failed_count,
     passwordChangedAt: row.password_changed_at,
     directory: row.directory,
+    createdAt: row.created_at,
   }
 }
 

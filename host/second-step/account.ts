@@ -148,9 +148,12 @@ async function send(
   const { solution, serverUrl } = arrival
   const form = formModel(arrival, accountPath(solution.name), parts)
   const factors = await parts.factors.of(accountOf(session))
-  const directory = session.factorsOf === 'users' ? ((await parts.users.get(session.uid))?.directory ?? null) : null
+  const user = session.factorsOf === 'users' ? await parts.users.get(session.uid) : null
+  const directory = user?.directory ?? null
   const hasPassword = session.factorsOf === 'users' && session.source === 'users' && directory === null
-  const activity = { limit: MOST_SHOWN, actor: `user:${session.username}`, solution: solution.name }
+  // An earlier user may have had the same name.
+  const from = user?.createdAt
+  const activity = { limit: MOST_SHOWN, actor: `user:${session.username}`, solution: solution.name, from }
   const { items: entries } = await parts.audit.read(activity)
   const model = {
     ...form,

@@ -223,6 +223,21 @@ test('the account page lists this browser and the newest of the user’s other b
   ])
 })
 
+test('the account page does not show the activity of an earlier user with the same name', async () => {
+  const recorded = async () =>
+    ((await askAdmin(host, 'GET', 'audit?actor=user:nina&action=sign-in')).items as unknown[]).length
+  const former = await addUser(host, 'nina')
+  expect((await (await visit(host, 'shop')).signIn('nina', 'wrong password')).status).toBe(401)
+  await expect.poll(recorded).toBe(1)
+  await askAdmin(host, 'DELETE', `users/${former}`, undefined, 204)
+  await addUser(host, 'nina')
+  const browser = await visit(host, 'shop')
+  await browser.signIn('nina')
+  await expect.poll(recorded).toBe(2)
+  const [, activity = ''] = (await browser.get('/solution/shop/account')).text.split('id="activity-title"')
+  expect(activity.match(/scope="row"/g)).toHaveLength(1)
+})
+
 test('the account page ignores a form for an action that it does not offer', async () => {
   await addUser(host, 'kim')
   const browser = await visit(host, 'shop')

@@ -68,6 +68,7 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
       failedCount: 0,
       passwordChangedAt: null,
       directory: null,
+      createdAt: time,
     })
     expect(await users.get(made.uid)).toEqual(made)
     expect(await users.find('ANNA')).toEqual(made)

@@ -234,11 +234,11 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
     await users.create({ username: 'josé 🐴', permissions: [{ name: 'a@b', solution: 'crm' }, ' \\'.trim()] })
     const text = await exported()
     expect(await load(text)).toEqual({ created: 0, changed: 0, unchanged: 3, dryRun: false })
-    const before = (await users.list({ limit: 10 })).items.map(({ uid, ...rest }) => rest)
+    const before = (await users.list({ limit: 10 })).items.map(({ uid, createdAt, ...rest }) => rest)
     await db.deleteFrom('permissions').execute()
     await db.deleteFrom('users').execute()
     expect(await load(text)).toMatchObject({ created: 3 })
-    expect((await users.list({ limit: 10 })).items.map(({ uid, ...rest }) => rest)).toEqual(before)
+    expect((await users.list({ limit: 10 })).items.map(({ uid, createdAt, ...rest }) => rest)).toEqual(before)
   })
 
   test(`${kind}, export: more users than fit into a page are all exported`, async () => {
