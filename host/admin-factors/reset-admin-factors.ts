@@ -6,8 +6,8 @@ import { openHostDatabase } from '../database/open.ts'
 import { ADMIN_FACTORS } from './admin-factors.ts'
 
 /**
- * Removes all factors of the admin account and ends all sessions and open sign-ins of the admin pages. It is called only from the command
- * line, so the operator needs access to the host's machine.
+ * Removes all factors of the admin account and ends all sessions and open sign-ins of the admin pages. It is called only
+ * from the command line, so the operator needs access to the host's machine.
  * @returns whether the account had a factor
  */
 export async function resetAdminFactors(settings: Settings): Promise<boolean> {
