@@ -16,7 +16,10 @@ export interface CallClock {
   readonly stop: () => void
   /** How long the clock was stopped since the call began, in ms. */
   readonly waited: () => number
-  /** Calls `ring` after `milliseconds`, replacing any earlier alarm. */
+  /**
+   * Calls `ring` after `milliseconds`, replacing any earlier alarm. If this thread was busy until then, it first reads
+   * the messages that have arrived, because one of them may end the call in time.
+   */
   readonly alarm: (milliseconds: number, ring: () => void) => void
   readonly cancelAlarm: () => void
   readonly hasAlarm: () => boolean
@@ -32,9 +35,12 @@ export function createCallClock(allowed: number, now: () => number = () => perfo
   let left = allowed
   let runsSince: number | null = null
   let timer: NodeJS.Timeout | null = null
+  /** Runs after messages have been read. Timers run before that. */
+  let due: NodeJS.Immediate | undefined
 
   function cancelAlarm(): void {
     if (timer !== null) clearTimeout(timer)
+    clearImmediate(due)
     timer = null
   }
 
@@ -65,8 +71,10 @@ export function createCallClock(allowed: number, now: () => number = () => perfo
     alarm(milliseconds, ring) {
       cancelAlarm()
       timer = setTimeout(() => {
-        timer = null
-        ring()
+        due = setImmediate(() => {
+          timer = null
+          ring()
+        })
       }, milliseconds)
     },
     cancelAlarm,

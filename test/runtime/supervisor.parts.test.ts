@@ -86,6 +86,21 @@ test('if a call loops, other calls that have started in its process are retried 
   expect(asked.sort()).toEqual(['anna', 'anna', 'bram', 'bram', 'loops'])
 })
 
+test('a call that ended while the host was busy is not terminated, even if the host reads this only after the deadline', async () => {
+  lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 300, LOAD_TIME: 300 } })
+  const script = `function onSolutionOpen(arg) {
+    for (const end = Date.now() + 150; Date.now() < end; );
+    security.login(arg, 'u', ['x'])
+  }`
+  expect((await lab.run({ script, arg: 'first' })).failure).toBeNull()
+  const running = lab.run({ script, arg: 'second' })
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  // After an immediate, timers run before messages are read.
+  await new Promise((resolve) => setImmediate(resolve))
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500)
+  expect((await running).failure).toBeNull()
+})
+
 test('a call that sent a request that can change something is never retried, even before the response', async () => {
   const { plugin, asked, until } = probePlugin()
   lab = createScriptLab({ plugins: [plugin] })
