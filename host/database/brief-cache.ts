@@ -29,7 +29,8 @@ export function createBriefCache<T>(read: (key: string) => Promise<T>, now: () =
 
   function fresh(key: string) {
     const found = held.get(key)
-    return found !== undefined && found.until > now() ? found : undefined
+    // If the clock was set back, the entry would be held for too long.
+    return found !== undefined && found.until > now() && found.until <= now() + HELD ? found : undefined
   }
 
   return {

@@ -63,7 +63,11 @@ export function createTryDraft({ drafts, supervisor, limits, home }: TryParts): 
   async function createFolder(): Promise<string> {
     // Remove folders that a killed host left behind.
     cleared ??= rm(folders, { recursive: true, force: true })
-    await cleared
+    await cleared.catch((error: unknown) => {
+      // The next run tries again.
+      cleared = undefined
+      throw error
+    })
     await mkdir(folders, { recursive: true, mode: 0o700 })
     return mkdtemp(join(folders, 'try-'))
   }

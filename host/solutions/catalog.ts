@@ -108,7 +108,8 @@ export function createCatalog(
     async active(name) {
       const found = kept.get(name)
       if (found === undefined) return load(name)
-      if (found.checkedAt + BELIEVED > now()) {
+      // If the clock was set back, the version would be believed for too long.
+      if (found.checkedAt <= now() && found.checkedAt + BELIEVED > now()) {
         keep(found)
         return found.solution
       }

@@ -20,6 +20,14 @@ test('short-lived cache: a value is cached for one second after it was read', as
   expect(await cache.get('a')).toBe('a2')
 })
 
+test('short-lived cache: if the clock is set back, the value is read again', async () => {
+  const { cache, after } = counted()
+  expect(await cache.get('a')).toBe('a1')
+  after(-3000)
+  expect(cache.cached('a')).toBeUndefined()
+  expect(await cache.get('a')).toBe('a2')
+})
+
 test('short-lived cache: simultaneous callers share one read', async () => {
   const { cache } = counted()
   expect(await Promise.all([cache.get('a'), cache.get('a'), cache.get('b')])).toEqual(['a1', 'a1', 'b2'])

@@ -52,3 +52,20 @@ test('catalog: a value that changed while it was being read is not cached', asyn
   catalog.changed('probe')
   expect(await catalog.active('probe')).toBeNull()
 })
+
+test('catalog: if the clock is set back, a version that another host activated is found at once', async () => {
+  const { state, store, letRead } = slowStore()
+  let time = 1_000_000
+  const catalog = createCatalog(store, supervisor, (() => ({})) as never, () => time)
+  const versionOf = async () => {
+    const found = catalog.active('probe')
+    await settled()
+    letRead()
+    return (await found)?.facts.version
+  }
+  expect(await versionOf()).toBe('1.0.0')
+  state.active = 'two'
+  expect(await versionOf()).toBe('1.0.0')
+  time -= 60_000
+  expect(await versionOf()).toBe('2.0.0')
+})
