@@ -127,6 +127,8 @@ export type UploadFiles = {
   readonly media: readonly string[]
   /** The permissions that the manifests list; null if none lists any. */
   readonly permissions: readonly string[] | null
+  /** The path of the form that users sign in with; absent if they sign in differently. */
+  readonly loginForm?: string | undefined
   readonly isolateMemory: number
 }
 

@@ -10,7 +10,7 @@ import { activeSolution } from './active-solution.ts'
 import { readCheckedForms } from './checked-forms.ts'
 import { endpointsOf } from './endpoint-table.ts'
 import { jobsOf } from './job-table.ts'
-import { type PreparedSolution, permissionsOf, prepareSolution, unitsOf } from './prepared-solution.ts'
+import { clientForms, type PreparedSolution, permissionsOf, prepareSolution, unitsOf } from './prepared-solution.ts'
 import type { SandboxSolutionMaker } from './sandbox-solution.ts'
 
 /** The result of a check in a sandbox process. `prepared` is null if there are errors. */
@@ -62,7 +62,15 @@ function uploadFiles(bundle: Bundle & { isolateMemory: number }) {
   const media = [...bundle.media.keys()]
   const permissions = permissionsOf(bundle)
   const hardened = bundle.manifest.realm === 'hardened' ? Object.values(unitsOf(bundle)) : null
-  return { scripts, formScripts, forms, i18n, loginTemplate, media, permissions, isolateMemory, hardened }
+  const loginForm = loginFormFile(bundle)
+  return { scripts, formScripts, forms, i18n, loginTemplate, media, permissions, loginForm, isolateMemory, hardened }
+}
+
+/** Returns undefined if the sign-in mode ignores `loginForm`. */
+function loginFormFile(bundle: Bundle): string | undefined {
+  const { authenticator, loginForm, loginSolution } = bundle.manifest
+  if (authenticator !== 'DEFAULT' || loginSolution !== null || loginForm === null) return undefined
+  return clientForms(bundle).get(loginForm)?.file
 }
 
 const ENTRIES = ['onSolutionOpen', 'getOAuthConfig'] as const

@@ -163,9 +163,9 @@ export function clientManifests(solution: Pick<PreparedSolution, 'manifest' | 'm
 }
 
 /** Returns the forms available to clients, by name. */
-export function clientForms(
-  solution: Pick<PreparedSolution, 'manifest' | 'modules' | 'forms'>,
-): ReadonlyMap<string, PreparedForm> {
+export function clientForms<Form extends Pick<PreparedForm, 'module' | 'form'>>(
+  solution: Pick<PreparedSolution, 'manifest' | 'modules'> & { readonly forms: readonly Form[] },
+): ReadonlyMap<string, Form> {
   const { forClient } = modulesByUse(solution)
   const forms = solution.forms.filter(({ module }) => module === null || forClient.has(module))
   return new Map(forms.map((form) => [form.form, form]))

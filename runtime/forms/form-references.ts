@@ -19,6 +19,8 @@ export type FormSurroundings = {
   readonly media: ReadonlySet<string>
   /** Null if no manifest lists permissions; then any name may be granted. */
   readonly permissions: ReadonlySet<string> | null
+  /** Whether users sign in with this form. */
+  readonly isLoginForm: boolean
 }
 
 /** Properties that every form has, such as `forms.<name>.elements`. They would hide a function with the same name. */
@@ -50,7 +52,12 @@ export function checkReferences(
 
   for (const event of FORM_HANDLERS) checkHandler([event], form[event])
   checkText(form.title)
-  checkPermission(form.permission)
+  if (surroundings.isLoginForm && form.permission !== undefined) {
+    isSound = false
+    const message =
+      '"permission" is not allowed in the login form, because users have no permissions before they sign in; remove it'
+    found.fault(file, 'form_invalid', message, found.isFull ? {} : places.key(['permission']))
+  } else checkPermission(form.permission)
   const buttons: string[] = []
   for (const { path, part } of partsOf(form.layout, ['layout'])) {
     const first = names.get(part.name)

@@ -25,7 +25,7 @@ const NO_FUNCTIONS: TopLevelFunctions = { names: [], bound: [] }
  * @param faulty the files that already have an error. Functions that are missing in these files are not reported
  */
 export function checkFormFiles(
-  files: Pick<UploadFiles, 'forms' | 'formScripts' | 'media' | 'permissions'>,
+  files: Pick<UploadFiles, 'forms' | 'formScripts' | 'media' | 'permissions' | 'loginForm'>,
   scripts: readonly string[],
   i18n: readonly Readonly<Record<string, string>>[],
   faulty: ReadonlySet<string>,
@@ -51,6 +51,7 @@ export function checkFormFiles(
         script: (index === undefined ? null : files.formScripts[index]?.file) ?? `${folderOf(module)}forms/${form}.js`,
         hasScript: index !== undefined,
         functions: declared === null ? null : new Set(declared),
+        isLoginForm: file === files.loginForm,
       },
       found,
       jsonPlaces(source),

@@ -19,7 +19,7 @@ afterAll(() => host.stop())
 
 type Answer = {
   readonly sha256: string
-  readonly faults?: readonly { file: string; code: string; message: string }[]
+  readonly faults?: readonly { file: string; line?: number; code: string; message: string }[]
   readonly warnings: readonly { file: string; code: string; message: string }[]
 }
 
@@ -137,6 +137,18 @@ test('form errors and warnings are reported with file and position; a rejected b
     'form_unknown_key forms/b.json',
   ])
   expect(answer.warnings.map(({ file, code }) => `${code} ${file}`)).toEqual(['form_text_missing forms/c.json'])
+})
+
+test.each([
+  ['DEFAULT', ['form_invalid forms/entry.json:3']],
+  // In this mode, users don't sign in with a form, so `loginForm` has no effect.
+  ['NONE', []],
+])('in the mode %s, a login form with a permission has the errors %j', async (authenticator, expected) => {
+  const form = (title: string) => `{\n  "title": "${title}",\n  "permission": "Users"\n}`
+  const files = { 'forms/entry.json': form('Sign in'), 'forms/orders.json': form('Orders') }
+  const manifest = { authenticator, loginForm: 'entry', firstForm: 'orders', permissions: ['Users'] }
+  const { answer } = await upload('entry', manifest, files)
+  expect((answer.faults ?? []).map(({ file, line, code }) => `${code} ${file}:${line}`)).toEqual(expected)
 })
 
 test('form warnings are repeated when the same bundle is uploaded again', async () => {

@@ -29,6 +29,7 @@ export function checkedForm(value: unknown, around: Partial<FormSurroundings> = 
     texts: new Set<string>(),
     media: new Set<string>(),
     permissions: null,
+    isLoginForm: false,
     ...around,
   }
   const form = checkForm(value, FORM_FILE, surroundings, found)

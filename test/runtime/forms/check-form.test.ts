@@ -526,6 +526,18 @@ test('form: known texts, platform texts, values and media cause no warnings; nor
   expect(checkedForm(form, around)).toMatchObject({ faults: [], warnings: [] })
 })
 
+test('form: the login form must not have a permission, but its elements may', () => {
+  const form = { permission: 'Users', ...formWith({ type: 'label', name: 'x', permission: 'Users' }) }
+  const message =
+    '"permission" is not allowed in the login form, because users have no permissions before they sign in; remove it'
+  expect(checkedForm(form, { isLoginForm: true })).toEqual({
+    form: null,
+    faults: [`form_invalid: ${message}`],
+    warnings: [],
+  })
+  expect(checkedForm({ ...form, permission: undefined }, { isLoginForm: true }).faults).toEqual([])
+})
+
 test('form: "saves" must be the name of one of its buttons', () => {
   const form = (saves: string) => ({
     saves,
