@@ -66,10 +66,12 @@ export const WARNING_CODES = {
   file_unused: 'Solhost does not read files at this path; the file is stored but ignored',
   form_script_unused: 'a form script has no form with the same name',
   form_image_missing: 'an image in a form is not in media/',
-  form_text_missing: 'a form uses an i18n key that is in no table',
+  form_text_missing: 'a form uses an i18n key that is not in default.json',
   form_permission_unlisted: 'a form requires a permission that no manifest lists, so nobody can have it',
   form_function_hidden:
     'a function in a form’s script has the same name as a built-in property or function of the form',
+  i18n_key_missing: 'a translation file lacks keys of default.json, so users see the default texts',
+  i18n_placeholder: 'a translation contains a placeholder that the text in default.json does not contain',
   name_replaced: 'a script uses an API of the original product that Solhost does not support',
   manifest_deprecated: 'the manifest has a deprecated property, which "authenticator" replaces',
   embedded_per_host: 'a solution with endpoints or jobs uses an embedded database, and each host has a separate one',

@@ -15,6 +15,8 @@ export type FormSurroundings = {
   readonly hasScript: boolean
   /** The keys of all i18n tables together. */
   readonly texts: ReadonlySet<string>
+  /** The keys of the tables that are used if the user's language has no text. */
+  readonly defaultTexts: ReadonlySet<string>
   /** The paths of the files in `media/`. */
   readonly media: ReadonlySet<string>
   /** Null if no manifest lists permissions; then any name may be granted. */
@@ -45,7 +47,7 @@ export function checkReferences(
   found: Findings,
   places: JsonPlaces,
 ): boolean {
-  const { functions, texts, media, permissions } = surroundings
+  const { functions, texts, defaultTexts, media, permissions } = surroundings
   let isSound = true
   const names = new Map<string, readonly PropertyKey[]>()
   const warned = new Set<string>()
@@ -111,8 +113,10 @@ export function checkReferences(
   function checkText(text: string | undefined): void {
     if (text === undefined || !text.startsWith('i18n:')) return
     const key = text.slice('i18n:'.length)
-    if (texts.has(key) || key.startsWith(PLATFORM_KEYS) || isKnown(text)) return
-    const message = `no file in i18n/ contains the key "${showName(key)}"`
+    if (defaultTexts.has(key) || key.startsWith(PLATFORM_KEYS) || isKnown(text)) return
+    const message = texts.has(key)
+      ? `no default.json contains the key "${showName(key)}", so users of other languages see "!${showName(key)}!"`
+      : `no file in i18n/ contains the key "${showName(key)}"`
     found.warn(file, 'form_text_missing', message, placeOfText(text))
   }
 

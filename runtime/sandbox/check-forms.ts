@@ -25,7 +25,7 @@ const NO_FUNCTIONS: TopLevelFunctions = { names: [], bound: [] }
  * @param faulty the files that already have an error. Functions that are missing in these files are not reported
  */
 export function checkFormFiles(
-  files: Pick<UploadFiles, 'forms' | 'formScripts' | 'media' | 'permissions' | 'loginForm'>,
+  files: Pick<UploadFiles, 'forms' | 'formScripts' | 'i18n' | 'media' | 'permissions' | 'loginForm'>,
   scripts: readonly string[],
   i18n: readonly Readonly<Record<string, string>>[],
   faulty: ReadonlySet<string>,
@@ -35,6 +35,9 @@ export function checkFormFiles(
   const scriptOf = new Map(files.formScripts.map(({ module, form }, index) => [`${module ?? ''}/${form}`, index]))
   const surroundings = {
     texts: new Set(i18n.flatMap((table) => Object.keys(table))),
+    defaultTexts: new Set(
+      i18n.flatMap((table, index) => (files.i18n[index]?.locale === 'default' ? Object.keys(table) : [])),
+    ),
     media: new Set(files.media),
     permissions: files.permissions === null ? null : new Set(files.permissions),
   }

@@ -2,6 +2,7 @@ import type { Fault, Warning } from '../bundle/faults.ts'
 import { jsonPlaces } from '../bundle/json-places.ts'
 import { parseStrictJson } from '../bundle/strict-json.ts'
 import type { CheckedFiles, UploadFiles } from '../protocol.ts'
+import { warnOfTexts } from './check-texts.ts'
 import { compileFault, createIsolate } from './isolate.ts'
 import { warnOfReplacedNames } from './replaced-names.ts'
 import { findScopes } from './script-scopes.ts'
@@ -24,6 +25,7 @@ export async function checkUpload(files: UploadFiles): Promise<CheckedFiles> {
   warnings.push(...(await warnOfReplacedNames(ours, ofForms)))
   const i18n = files.i18n.map((table) => readTexts(table, faults))
   const { forms, functions: formFunctions } = await checkForms(files, formScripts, i18n, faults, warnings)
+  warnings.push(...warnOfTexts(files.i18n, i18n, new Set(faults.map(({ file }) => file))))
   const login = files.loginTemplate ? await checkTemplate(files.loginTemplate) : null
   if (login) warnings.push(...login.warnings)
   const template = login?.template ?? null

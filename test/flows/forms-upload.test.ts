@@ -64,7 +64,7 @@ const FILES: Files = {
   'media/logo.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>',
   'i18n/default.json': '{"orders.title":"Orders"}',
   ...moduleFile('base', { permissions: ['Users'] }),
-  'modules/base/i18n/nl.json': '{"orders.logo":"Merk"}',
+  'modules/base/i18n/default.json': '{"orders.logo":"Logo"}',
   'modules/base/forms/orders.json': '{"title":"of the module"}',
 }
 const MANIFEST = { firstForm: 'orders', modules: ['base'] }
@@ -124,6 +124,8 @@ test('form errors and warnings are reported with file and position; a rejected b
       ),
       'forms/b.json': '{"titel":"x","layout":[{"columns":[{"elements":[{"type":"nothing","name":"c"}]}]}]}',
       'forms/c.json': '{"title":"i18n:nowhere"}',
+      'i18n/default.json': '{"a":"{0}"}',
+      'i18n/nl.json': '{"a":"{1}"}',
       'forms/d.js': '}',
       'forms/d.json': '{"onShow":"show"}',
     },
@@ -136,7 +138,10 @@ test('form errors and warnings are reported with file and position; a rejected b
     'form_invalid forms/b.json',
     'form_unknown_key forms/b.json',
   ])
-  expect(answer.warnings.map(({ file, code }) => `${code} ${file}`)).toEqual(['form_text_missing forms/c.json'])
+  expect(answer.warnings.map(({ file, code }) => `${code} ${file}`)).toEqual([
+    'form_text_missing forms/c.json',
+    'i18n_placeholder i18n/nl.json',
+  ])
 })
 
 test.each([

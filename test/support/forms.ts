@@ -27,6 +27,7 @@ export function checkedForm(value: unknown, around: Partial<FormSurroundings> = 
     hasScript: true,
     functions: null,
     texts: new Set<string>(),
+    defaultTexts: new Set<string>(),
     media: new Set<string>(),
     permissions: null,
     isLoginForm: false,

@@ -474,6 +474,11 @@ test.each<[string, unknown, readonly string[]]>([
     ],
   ],
   [
+    'a key that is only in the table of another language',
+    { title: 'i18n:german' },
+    ['form_text_missing: no default.json contains the key "german", so users of other languages see "!german!"'],
+  ],
+  [
     'a missing text in a placeholder, option, column, tab or image',
     formWith(
       { type: 'select', name: 's', placeholder: 'i18n:p', options: [{ value: 1, label: 'i18n:o' }] },
@@ -506,7 +511,12 @@ test.each<[string, unknown, readonly string[]]>([
     ],
   ],
 ])('form: %s causes a warning', (_what, form, warnings) => {
-  const around = { texts: new Set(['known']), media: new Set(['logo.svg']), permissions: new Set(['Users']) }
+  const around = {
+    texts: new Set(['known', 'german']),
+    defaultTexts: new Set(['known']),
+    media: new Set(['logo.svg']),
+    permissions: new Set(['Users']),
+  }
   const checked = checkedForm(form, around)
   expect(checked.form).not.toBeNull()
   expect([checked.faults, checked.warnings]).toEqual([[], warnings])
@@ -522,7 +532,7 @@ test('form: known texts, platform texts, values and media cause no warnings; nor
       { type: 'text', name: 'z', value: 'i18n:unknown' },
     ),
   }
-  const around = { texts: new Set(['known']), media: new Set(['logo.svg']) }
+  const around = { defaultTexts: new Set(['known']), media: new Set(['logo.svg']) }
   expect(checkedForm(form, around)).toMatchObject({ faults: [], warnings: [] })
 })
 

@@ -69,8 +69,8 @@ test('docs/forms.md: its first form and script are valid together', () => {
   const [form, script] = blocks
   const functions = new Set(topLevelFunctions(script?.text ?? '')?.names)
   expect([...functions]).toEqual(['onShow', 'checkMail', 'save'])
-  const texts = new Set(['customer.title'])
-  const checked = checkedForm(read(form?.text ?? ''), { functions, texts })
+  const defaultTexts = new Set(['customer.title'])
+  const checked = checkedForm(read(form?.text ?? ''), { functions, defaultTexts })
   expect(checked).toMatchObject({ faults: [], warnings: [], form: { onShow: 'onShow' } })
 })
 

@@ -13,7 +13,12 @@ function check(files: readonly File[], faulty: readonly string[] = []) {
   const formScripts = named.filter(({ file }) => !file.endsWith('.json'))
   const forms = named.filter(({ file }) => file.endsWith('.json'))
   const sources = formScripts.map(({ source }) => source)
-  const checked = checkFormFiles({ forms, formScripts, media: [], permissions: null }, sources, [], new Set(faulty))
+  const checked = checkFormFiles(
+    { forms, formScripts, i18n: [], media: [], permissions: null },
+    sources,
+    [],
+    new Set(faulty),
+  )
   return { ...checked, faults: checked.found.faults }
 }
 
