@@ -13,6 +13,7 @@ import { INSPECT_OPTIONS, type InspectOptions, inspectText, readInspect } from '
 import { createPageReport } from '../dev/page-report.ts'
 import { createSaves, type SavesParts } from '../dev/saves.ts'
 import { type FolderWatch, watchFolder } from '../dev/watch-folder.ts'
+import type { Findings } from '../findings-text.ts'
 import { logLineText } from '../log-line-text.ts'
 import { readSolutionFolder, type SolutionFolder } from '../solution-folder.ts'
 
@@ -132,6 +133,8 @@ function createLiveEnd(
 ): Pick<SavesParts, 'update' | 'onSaving' | 'onActive' | 'onRefused'> {
   let shown: LiveUpdate | null = null
   let unfollow: (() => void) | null = null
+  /** The page that was last printed as the one that shows the first version's errors. */
+  let told: string | null = null
   const page = createPageReport((report) => {
     if (shown !== null) live.report(shown.name, report)
     // Ignore failures, because the terminal shows the errors anyway.
@@ -159,7 +162,15 @@ function createLiveEnd(
       terminal.out(`Sign in as    ${DEV_USER}, ${await passwordText(password, live)}\n`)
   }
 
-  return { update: live.update, onSaving: page.saving, onActive, onRefused: page.refused }
+  function onRefused(found: Findings, name: string | null): void {
+    page.refused(found)
+    const address = name === null ? `${host.url}/` : host.addressOf(name)
+    if (shown !== null || address === told) return
+    told = address
+    terminal.out(`The page at ${address} shows these errors until you fix them:\n`)
+  }
+
+  return { update: live.update, onSaving: page.saving, onActive, onRefused }
 }
 
 function tellWhere(home: string, { host, notes }: Running, terminal: Terminal): void {

@@ -20,8 +20,11 @@ export type SavesParts = {
   readonly onSaving: (files: SolutionFolder['files']) => void
   /** Called when a version is active, before it is printed. */
   readonly onActive: (update: LiveUpdate) => Promise<void>
-  /** Called when the host has rejected the files, before the errors are printed. */
-  readonly onRefused: (found: Findings) => void
+  /**
+   * Called when the host has rejected the files, before the errors are printed. `name` is the solution's name; null if
+   * the manifest can't be read.
+   */
+  readonly onRefused: (found: Findings, name: string | null) => void
   readonly terminal: Terminal
 }
 
@@ -53,9 +56,11 @@ export function createSaves({ shown, update, onSaving, onActive, onRefused, term
     const changes = changesOf(hashes, now)
     if (changes.length === 0) return
     const isFirst = hashes.size === 0
+    const name = nameIn(folder)
     onSaving(folder.files)
     try {
-      const updated = await update(await packFiles(folder.files), nameIn(folder))
+      // If the name is unknown, any name works, since the error points to the line in the manifest.
+      const updated = await update(await packFiles(folder.files), name ?? 'unnamed')
       hashes = now
       const milliseconds = performance.now() - since
       await onActive(updated)
@@ -65,7 +70,7 @@ export function createSaves({ shown, update, onSaving, onActive, onRefused, term
       // The error has nothing to do with the files, so the next save deploys them again, even if nothing has changed.
       if (findings === null) throw error
       hashes = now
-      onRefused(findings)
+      onRefused(findings, name)
       refused(findings, folder)
     }
   }
@@ -119,16 +124,13 @@ async function readQuietFolder(shown: string): Promise<SolutionFolder> {
   }
 }
 
-/**
- * Returns the name for the upload. If the manifest can't be read, any name works, since the error points to the line in
- * the manifest.
- */
-function nameIn({ files }: SolutionFolder): string {
+/** Returns the solution's name; null if the manifest can't be read. */
+function nameIn({ files }: SolutionFolder): string | null {
   try {
     const manifest = JSON.parse(files.get(MANIFEST)?.toString('utf8') ?? '') as { name?: unknown }
-    return ManifestSchema.shape.name.safeParse(manifest.name).data ?? 'unnamed'
+    return ManifestSchema.shape.name.safeParse(manifest.name).data ?? null
   } catch {
-    return 'unnamed'
+    return null
   }
 }
 

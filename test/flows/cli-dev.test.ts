@@ -324,6 +324,8 @@ export default () => ({ name: 'evil', guest: new URL('./guest.ts', import.meta.u
 
 test('dev: if the first version has errors, its page shows them until they are fixed; a new name has a new URL', async () => {
   using dev = await startDev({ ...devSolution('x'), 'globals.js': 'return }' })
+  const told = `The page at ${dev.url}/solution/shop/ shows these errors until you fix them:\n`
+  expect(dev.out()).toContain(told)
   const visitor = createVisitor(dev.url)
   for (const path of ['/', '/solution/shop/', '/solution/shop/index.html']) {
     const refused = await visitor.get(path)
@@ -337,6 +339,10 @@ test('dev: if the first version has errors, its page shows them until they are f
   const first = await state()
   expect(first).toEqual([200, expect.any(String)])
   expect(await state()).toEqual(first)
+  // The URL is printed once, also if the next version has errors.
+  dev.save('globals.js', 'return ]')
+  await waitUntil(() => expect(dev.out().match(/1 error, 0 warnings/g)).toHaveLength(2), { timeout: 30_000 })
+  expect(dev.out().split(told)).toHaveLength(2)
   dev.save('globals.js', '')
   await dev.printed(/^shop 1\.0\.0 is running at (\S+)\n/m)
   expect(dev.out()).toContain(`shop 1.0.0 is running at ${dev.url}/solution/shop/\n`)
@@ -370,7 +376,11 @@ test('dev: the test user gets its own password, which stays the same at the next
   expect(readFileSync(join(home, 'dev-password'), 'utf8')).toBe(`${password}\n`)
   const packed = await runCli(['pack', '.', '--json'], { cwd: dev.folder })
   expect(JSON.parse(packed.out)).toMatchObject({ ok: true, warnings: [] })
+  writeFiles(dev.folder, { 'globals.js': 'return }' })
   using again = await startDev({}, { folder: dev.folder })
+  // The version from the first start is still active, and its page shows the errors.
+  expect(again.out()).toContain(`The page at ${again.url}/solution/shop/ shows these errors until you fix them:\n`)
+  again.save('globals.js', '')
   await again.printed(new RegExp(`^Sign in as +dev, password ${password}\n`, 'm'))
   rmSync(again.folder, { recursive: true })
   expect(await again.ended).toBe(1)
