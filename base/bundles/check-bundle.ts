@@ -1,6 +1,7 @@
 import type { Bundle } from '../../runtime/bundle/bundle.ts'
 import type { Fault, Warning } from '../../runtime/bundle/faults.ts'
-import { MANIFEST } from '../../runtime/bundle/layout.ts'
+import { folderOf, MANIFEST } from '../../runtime/bundle/layout.ts'
+import { fewTypos, nearestKey } from '../../runtime/bundle/nearest-key.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { CheckedFiles, Unit } from '../../runtime/protocol.ts'
 import type { Probe, Supervisor } from '../../runtime/supervisor.ts'
@@ -45,7 +46,7 @@ export function createBundleCheck({
     }
     const files = { ...bundle, isolateMemory: limits.ISOLATE_MEMORY }
     const { checked, faults, found } = await supervisor.checkUpload(uploadFiles(files), prepare, probes)
-    const missing = faults.length === 0 ? missingEntries(bundle, found) : []
+    const missing = faults.length === 0 ? missingEntries(bundle, found, checked?.scripts ?? []) : []
     const warnings = checked?.warnings ?? []
     if (read.fault !== null) return { prepared: null, faults: [read.fault], warnings }
     if (checked === null || faults.length + missing.length > 0) {
@@ -91,9 +92,13 @@ function probesOf(bundle: Bundle): readonly Probe[] {
 }
 
 /** Returns an error for each missing entry function that the mode, an endpoint or a job requires. */
-function missingEntries(bundle: Bundle, found: ReadonlyMap<Unit, readonly string[]>): Fault[] {
+function missingEntries(
+  bundle: Bundle,
+  found: ReadonlyMap<Unit, readonly string[]>,
+  sources: readonly string[],
+): Fault[] {
   const { authenticator: mode } = bundle.manifest
-  const faults: Fault[] = missingFunctions(bundle, found.get('main') ?? [])
+  const faults: Fault[] = missingFunctions(bundle, found.get('main') ?? [], sources)
   const module = bundle.modules.find(({ manifest }) => manifest.type === 'authenticator')
   if (module && !found.get('authenticator')?.includes('onSolutionOpen')) {
     const message = `the authenticator "${module.name}" must declare the function onSolutionOpen(arg, queryParams)`
@@ -111,17 +116,39 @@ function missingEntries(bundle: Bundle, found: ReadonlyMap<Unit, readonly string
   return faults
 }
 
-function missingFunctions(bundle: Bundle, found: readonly string[]): Fault[] {
+function missingFunctions(bundle: Bundle, found: readonly string[], sources: readonly string[]): Fault[] {
   const named = [
-    ...endpointsOf(bundle).map(({ address, ...one }) => ({ ...one, key: `endpoints.${address}` })),
-    ...jobsOf(bundle).map(({ name, ...one }) => ({ ...one, key: `jobs.${name}` })),
+    ...endpointsOf(bundle).map(({ address, ...one }) => ({ ...one, path: ['endpoints', address] })),
+    ...jobsOf(bundle).map(({ name, ...one }) => ({ ...one, path: ['jobs', name] })),
   ]
-  return named
-    .filter(({ declaration }) => !found.includes(declaration.function))
-    .map(({ key, module, declaration }) => {
-      const message = `"${key}" requires the function ${declaration.function}, but no script declares it at the top level`
-      return { code: 'function_missing', file: module === null ? MANIFEST : `modules/${module}/${MANIFEST}`, message }
-    })
+  const missing = named.filter(({ declaration }) => !found.includes(declaration.function))
+  const declared = missing.length === 0 ? [] : functionsIn(unitsOf(bundle).main.map((index) => sources[index] ?? ''))
+  return missing.map(({ path, module, declaration }, index) => {
+    const nearest = index < MAX_SUGGESTED ? nearestKey(declaration.function, declared, fewTypos) : null
+    const meant = nearest === null ? '' : `; did you mean "${nearest}"?`
+    const message = `"${path.join('.')}" requires the function ${declaration.function}, but no script declares it at the top level${meant}`
+    const place = bundle.places.get(module)?.value([...path, 'function'])
+    return { code: 'function_missing', file: `${folderOf(module)}${MANIFEST}`, ...place, message }
+  })
+}
+
+/**
+ * Limits for suggestions, because it takes time to compare names: the number of names to compare, and the number of
+ * errors that get a suggestion.
+ */
+const MAX_COMPARED = 200
+const MAX_SUGGESTED = 10
+
+const DECLARED_FUNCTION =
+  /^(?:async )?function\*? ([A-Za-z_$][\w$]{0,63})|^(?:const|let|var) ([A-Za-z_$][\w$]{0,63}) = (?:async|function|\()/gm
+
+/**
+ * Returns names for suggestions. A regular expression is enough to find functions in formatted scripts, and the host
+ * does not parse scripts.
+ */
+function functionsIn(sources: readonly string[]): readonly string[] {
+  const matches = sources.flatMap((source) => [...source.matchAll(DECLARED_FUNCTION).take(MAX_COMPARED)])
+  return matches.slice(0, MAX_COMPARED).map(([, name, assigned]) => name ?? assigned ?? '')
 }
 
 /** Omits the functions of endpoints, because the manifest chooses their names. */

@@ -1,3 +1,4 @@
+import type { JsonPlaces } from './json-places.ts'
 import type { Manifest } from './manifest.ts'
 
 /** A script's text; `module` is null for the solution itself. */
@@ -38,6 +39,8 @@ export type Bundle = {
    * them; otherwise, the listed order is kept.
    */
   readonly modules: readonly { readonly name: string; readonly manifest: Manifest }[]
+  /** Positions in the manifests, by module; the key null is the solution itself. */
+  readonly places: ReadonlyMap<string | null, JsonPlaces>
   /**
    * The scripts of the modules and of the solution. For each of them, `globals.js` is first, followed by the scopes.
    */

@@ -29,6 +29,11 @@ export function nearestKey(
   return nearest
 }
 
+/** For `nearestKey`: allows one typo for every three characters, and at least one. */
+export function fewTypos(candidate: string): number {
+  return Math.max(1, Math.floor(candidate.length / 3))
+}
+
 /**
  * Returns the number of typos that turn `a` into `b`: insertions, deletions, replacements, and swapped neighbours
  * (optimal string alignment, a restricted Damerau-Levenshtein distance).

@@ -78,7 +78,9 @@ async function read(
   checkSources(files, limits, found)
   const known = modules.reached.flatMap(({ name, manifest }) => (manifest === null ? [] : [{ name, manifest }]))
   if (main.manifest === null) return null
-  return { sha256: hash('sha256', zip, 'hex'), bytes: zip.length, manifest: main.manifest, modules: known, ...files }
+  const places = new Map([{ name: null, places: main.places }, ...modules.reached].map((one) => [one.name, one.places]))
+  const sha256 = hash('sha256', zip, 'hex')
+  return { sha256, bytes: zip.length, manifest: main.manifest, modules: known, places, ...files }
 }
 
 async function checkPasskeys(

@@ -6,7 +6,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { type Answer, ask } from '../support/http.ts'
 import { addUser, visit } from '../support/users.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { bundleOf } from '../support/zip.ts'
+import { bundleOf, zipOf } from '../support/zip.ts'
 
 const SCRIPT = `function echo(request) { return request }
 function order(request) { return { id: request.params.id, user: security.getUserName(), uid: security.getUserUID(),
@@ -450,6 +450,27 @@ test('a function that no script declares is refused at the upload, as is top-lev
   expect(await upload('missing', '', 'jobs')).toEqual([422, 'function_missing'])
   expect(await upload('run', 'function run() {}; const open = forms.orders')).toEqual([422, 'script_load'])
   expect(await upload('run', 'const run = async () => 1')).toEqual([201])
+})
+
+test('a missing function is reported at its line in the manifest, with the nearest name', async () => {
+  const manifest = {
+    name: 'typo',
+    version: '1.0.0',
+    modules: ['base'],
+    endpoints: { 'GET /a': { function: 'remnd', authentication: 'none' } },
+  }
+  const module = { name: 'base', type: 'module', version: '1.0.0', jobs: { clean: { function: 'other' } } }
+  const packed = await zipOf({
+    'solution.json': JSON.stringify(manifest, null, 2),
+    'globals.js': 'const send = async () => 1\nfunction remind() {}',
+    'modules/base/solution.json': JSON.stringify(module, null, 2),
+  })
+  const answer = await host.upload('typo', packed)
+  const { faults } = (await answer.json()) as { faults: { file: string; line: number; message: string }[] }
+  expect(faults.map(({ file, line, message }) => `${file}:${line} ${message}`)).toEqual([
+    'solution.json:9 "endpoints.GET /a" requires the function remnd, but no script declares it at the top level; did you mean "remind"?',
+    'modules/base/solution.json:7 "jobs.clean" requires the function other, but no script declares it at the top level',
+  ])
 })
 
 test('while REQUESTS_AT_ONCE calls of a solution run, another request waits for a second, and then gets 503', async () => {
