@@ -12,7 +12,7 @@ import {
   type REALMS,
   type WrittenManifest,
 } from './manifest-schema.ts'
-import { nearestKey } from './nearest-key.ts'
+import { fewTypos, nearestKey } from './nearest-key.ts'
 import { pathName, quoteValue } from './quote.ts'
 
 export { FORM_EVENTS, ManifestSchema, manifestJsonSchema } from './manifest-schema.ts'
@@ -198,9 +198,11 @@ function reportIssues(issues: readonly z.core.$ZodIssue[], file: string, places:
 }
 
 function unknownKeyMessage(key: string, path: readonly PropertyKey[]): string {
-  const nearest = nearestKey(key, knownKeys(path))
+  const known = knownKeys(path)
+  const nearest = nearestKey(key, known, fewTypos)
   const where = path.length === 0 ? 'the manifest' : pathName(path)
-  return `${where} has an unknown property "${showName(key)}"${nearest === null ? '' : `; did you mean "${nearest}"?`}`
+  const advice = nearest === null ? `the allowed properties are ${known.join(', ')}` : `did you mean "${nearest}"?`
+  return `${where} has an unknown property "${showName(key)}"; ${advice}`
 }
 
 function invalidMessage(issue: z.core.$ZodIssue): string {

@@ -162,9 +162,9 @@ export function describeFault(
   const stack = error instanceof Error ? (error.stack ?? '').slice(0, STACK) : ''
   const position = findPosition(text.split('\n', 1)[0] ?? '', files) ?? findPosition(stack, files)
   const plain = text.replace(/ \[[^\]\s]+:\d+:\d+\]$/, '')
-  const advice = /import statement outside a module|Unexpected token 'export'/.test(plain)
+  const advice = /import statement outside a module|Unexpected token 'export'|: require is not defined$/.test(plain)
   const message = advice
-    ? `${plain}: scripts cannot use import and export; the top-level functions of all scripts are global`
+    ? `${plain}: scripts cannot use import, export or require; the top-level functions of all scripts are global`
     : plain
   return position ? { code, message, ...position } : { code, message, file }
 }

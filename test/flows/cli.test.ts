@@ -33,6 +33,13 @@ Next: fix the problems above, then run solhost check .
   })
 })
 
+test('check: the error for require says that scripts cannot use it', async () => {
+  const { out } = await check({ 'globals.js': "const fs = require('fs')\n" })
+  expect(out).toContain(
+    'globals.js:1:12  error script_load  ReferenceError: require is not defined: scripts cannot use import, export or require; the top-level functions of all scripts are global\n',
+  )
+})
+
 test('check: an error that a script throws while it is loading is shown at its own line, whichever file called it', async () => {
   const files = {
     'globals.js': "const rates = readRates('EUR')\n",
@@ -45,7 +52,7 @@ test('check: an error that a script throws while it is loading is shown at its o
     `globals.js:1:15  error script_load  ReferenceError: readRates is not defined
     1 │ const rates = readRates('EUR')
       │               ^
-    → Fix this line: it runs when the scripts are loaded. Put code with side effects in a function.
+    → Fix this line: it runs when the scripts are loaded. If it uses something that is available only later, move it into a function.
 
 crm 1.0.0: 1 error, 0 warnings.
 Next: fix the problems above, then run solhost check .

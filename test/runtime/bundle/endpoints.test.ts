@@ -144,7 +144,10 @@ test('endpoints: schemas may use only the keys that are checked, up to 8 levels 
     [{}, 'must have "type" or "enum"'],
     [{ type: 'array' }, 'must have "items"'],
     [{ type: 'object', required: ['a'] }, 'must list only names that are in "properties"; "a" is not'],
-    [{ type: 'string', pattern: '(a+)+$' }, 'has an unknown property "pattern"'],
+    [
+      { type: 'string', pattern: '(a+)+$' },
+      'has an unknown property "pattern"; the allowed properties are type, description, properties, required, items, enum, minimum, maximum, minLength, maxLength, minItems, maxItems',
+    ],
     [{ $ref: 'https://example.org/schema' }, 'has an unknown property "$ref"'],
     [{ type: 'object', properties: { a: { type: 'string', format: 'email' } } }, 'has an unknown property "format"'],
     [{ type: ['string', 'null'] }, 'must be one of object'],

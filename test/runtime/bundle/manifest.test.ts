@@ -113,10 +113,13 @@ test.each([
   ],
   [
     { signIn: { secondFactor: 'required', graceDays: 30 } },
-    '"signIn" has an unknown property "graceDays"; did you mean "requiredFor"?',
+    '"signIn" has an unknown property "graceDays"; the allowed properties are secondFactor, requiredFor',
   ],
-  [{ ['x'.repeat(100)]: 1 }, `the manifest has an unknown property "${'x'.repeat(100)}"`],
-])('manifest: the error for the unknown key in %o suggests the nearest known one', (extra, message) => {
+  [
+    { ['x'.repeat(100)]: 1 },
+    `the manifest has an unknown property "${'x'.repeat(100)}"; the allowed properties are ${Object.keys(ManifestSchema.shape).join(', ')}`,
+  ],
+])('manifest: the error for the unknown key in %o suggests the nearest known one, or lists all', (extra, message) => {
   expect(messagesOf(extra)).toEqual([`manifest_unknown_key: ${message}`])
 })
 
