@@ -254,6 +254,10 @@ Next:
   solhost test my-shop           (runs its tests)
   solhost deploy my-shop <url>   (deploys it to a host)
 `)
+  const readme = readFileSync(join(folder.path, 'my-shop/README.md'), 'utf8')
+  // Without npx, the commands fail in a clone. Without --user, deploy and logs ask for an API token.
+  expect(readme.match(/(?<!npx )solhost [a-z].*/g)).toBeNull()
+  expect(readme.match(/^npx solhost (?:deploy|logs) my-shop \S+ --user admin /gm)).toHaveLength(2)
   expect((await run('check', 'my-shop', '--strict')).out).toBe(
     'my-shop 1.0.0: 0 errors, 0 warnings.\nNext: solhost deploy my-shop <url>\n',
   )
