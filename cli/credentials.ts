@@ -1,4 +1,5 @@
 import { isLoopback } from '../base/config/host-names.ts'
+import { shellWord } from '../base/program/shell-word.ts'
 import { CommandError } from '../base/terminal/command.ts'
 import type { Terminal } from '../base/terminal/terminal.ts'
 import { askSecret } from './prompt.ts'
@@ -12,6 +13,8 @@ export const HOST_OPTIONS = {
   },
   'allow-http': { type: 'boolean', what: 'allow sending the token or password unencrypted to another machine' },
 } as const
+
+export type HostOptions = { readonly user?: string | undefined; readonly 'allow-http'?: boolean | undefined }
 
 export const HOST_NOTES = `Set SOLHOST_TOKEN to an API token, or enter it at the prompt. The operator creates a token for one solution with:
 
@@ -49,6 +52,12 @@ export function needCredentials(user: string | undefined, terminal: Terminal): v
 function asked(user: string | undefined): { readonly property: string; readonly question: string } {
   if (user === undefined) return { property: 'SOLHOST_TOKEN', question: 'API token: ' }
   return { property: 'SOLHOST_PASSWORD', question: `Password for ${user}: ` }
+}
+
+/** Returns the host's URL and the options for it, for a command that a message suggests. */
+export function hostWords(url: URL, options: HostOptions): string {
+  const user = options.user === undefined ? [] : ['--user', shellWord(options.user)]
+  return [url.origin, ...user, ...(options['allow-http'] === true ? ['--allow-http'] : [])].join(' ')
 }
 
 /** @throws CommandError if it is not the URL of a host, or if a secret would be sent unencrypted */

@@ -1,6 +1,6 @@
 import type { Terminal } from '../base/terminal/terminal.ts'
 import { z } from '../runtime/zod.ts'
-import { authorization, readHostAddress } from './credentials.ts'
+import { authorization, type HostOptions, hostWords, readHostAddress } from './credentials.ts'
 import { type ApiAnswer, createHostApi } from './host-api.ts'
 import { refuse } from './refusals.ts'
 
@@ -35,7 +35,8 @@ const Added = z.object({ id: z.string() })
 
 /** The jobs of a solution on a host, through its API. Each method throws a CommandError if the host refuses. */
 export interface JobsOnHost {
-  readonly url: URL
+  /** The host's URL and the options, for commands that messages suggest. */
+  readonly words: string
   list(): Promise<ShownJobs>
   runs(filter: { readonly job?: string | undefined; readonly state?: string | undefined }): Promise<readonly ShownRun[]>
   /** @returns the run's id */
@@ -47,7 +48,7 @@ export interface JobsOnHost {
 export async function openJobs(
   solution: string,
   address: string,
-  options: { readonly user?: string | undefined; readonly 'allow-http'?: boolean | undefined },
+  options: HostOptions,
   terminal: Terminal,
 ): Promise<JobsOnHost> {
   const url = readHostAddress(address, options['allow-http'] === true)
@@ -65,7 +66,7 @@ export async function openJobs(
   }
 
   return {
-    url,
+    words: hostWords(url, options),
     list: async () => read(Jobs, await api.get(`${path}/jobs`)),
     async runs(filter) {
       const query = new URLSearchParams(

@@ -4,7 +4,7 @@ import { CommandError } from '../base/terminal/command.ts'
 import { printable, type Terminal } from '../base/terminal/terminal.ts'
 import { readPermissionCell, writePermissionCell } from '../host/http/csv-cells.ts'
 import { z } from '../runtime/zod.ts'
-import { authorization, readHostAddress } from './credentials.ts'
+import { authorization, type HostOptions, hostWords, readHostAddress } from './credentials.ts'
 import { type ApiContent, createHostApi, type HostApi } from './host-api.ts'
 import { refuseUsers } from './refusals.ts'
 
@@ -39,6 +39,8 @@ const PAGE = 1000
 export interface UserDirectory {
   readonly api: HostApi
   readonly url: URL
+  /** The URL and the options, for commands that messages suggest. */
+  readonly words: string
   /**
    * Lists users, sorted by name.
    * @param search part of the name, full name, email address or uid; if empty, all users
@@ -52,15 +54,14 @@ export interface UserDirectory {
   remove(uid: string, traces: boolean): Promise<void>
 }
 
-export type HostOptions = { readonly user?: string; readonly 'allow-http'?: boolean }
-
 export async function openUserDirectory(
   address: string,
-  { user, 'allow-http': allowHttp = false }: HostOptions,
+  options: HostOptions,
   terminal: Terminal,
 ): Promise<UserDirectory> {
-  const url = readHostAddress(address, allowHttp)
-  const api = createHostApi(url, await authorization(user, terminal))
+  const url = readHostAddress(address, options['allow-http'] === true)
+  const words = hostWords(url, options)
+  const api = createHostApi(url, await authorization(options.user, terminal))
 
   async function* list(search: string): AsyncGenerator<User> {
     let after: string | undefined
@@ -85,6 +86,7 @@ export async function openUserDirectory(
   return {
     api,
     url,
+    words,
     list,
     async find(username) {
       const key = usernameKey(username)
@@ -92,7 +94,7 @@ export async function openUserDirectory(
       // databases.
       for await (const user of list(username)) if (usernameKey(user.username) === key) return user
       const text = `The host has no user "${printable(username)}".`
-      throw new CommandError('failed', `${text} Run "${SOLHOST} users list ${url.origin}" to see the users.`)
+      throw new CommandError('failed', `${text} Run "${SOLHOST} users list ${words}" to see the users.`)
     },
     create: (user) => ask('POST', USERS, user),
     change: (uid, input) => ask('PATCH', `${USERS}/${encodeURIComponent(uid)}`, input),

@@ -1,10 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { SOLHOST } from '../../base/program/program-name.ts'
-import { shellWord } from '../../base/program/shell-word.ts'
 import { CommandError, command } from '../../base/terminal/command.ts'
 import { jsonText, type Terminal } from '../../base/terminal/terminal.ts'
 import { z } from '../../runtime/zod.ts'
-import { authorization, HOST_NOTES, HOST_OPTIONS, readHostAddress } from '../credentials.ts'
+import { authorization, HOST_NOTES, HOST_OPTIONS, hostWords, readHostAddress } from '../credentials.ts'
 import { createHostApi, type HostApi } from '../host-api.ts'
 import { LogLine, logLineText } from '../log-line-text.ts'
 import { refuse } from '../refusals.ts'
@@ -56,7 +55,7 @@ export const logsCommand = command({
 
 /** The command that shows a log, ready to be pasted into a shell. */
 export function logsLine(name: string, url: URL, user: string | undefined): string {
-  return [`${SOLHOST} logs`, name, url.origin, ...(user === undefined ? [] : ['--user', shellWord(user)])].join(' ')
+  return `${SOLHOST} logs ${name} ${hostWords(url, { user })}`
 }
 
 type Log = { readonly api: HostApi; readonly url: URL; readonly name: string; readonly path: string }

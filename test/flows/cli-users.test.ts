@@ -55,6 +55,12 @@ Next: send the user their username and password. They must choose a new password
   expect([answer.status, answer.text.includes('Choose a new password')]).toEqual([200, true])
 })
 
+test('users add: without permissions, the suggested command has the same account as this one', async () => {
+  expect((await users(['add', 'ada', host.url])).out).toMatch(
+    new RegExp(`:\n  solhost users set ada ${host.url} --user admin --permissions <list>\n$`),
+  )
+})
+
 test('users add: a duplicate name and a weak password are reported with the host’s message', async () => {
   await addUser(host, 'bram')
   expect(await users(['add', 'BRAM', host.url])).toEqual({
@@ -75,7 +81,7 @@ test('users list: prints a table sorted by name, and supports --search and --jso
   const width = Math.max(...uids.map((uid) => uid.length))
   expect(await users(['list', host.url, '--search', 'DOR'])).toEqual({
     code: 0,
-    err: `Next: solhost users add <name> ${host.url}\n`,
+    err: `Next: solhost users add <name> ${host.url} --user admin\n`,
     out: `name    ${'uid'.padEnd(width)}  state     email          permissions
 dora    ${uids[0].padEnd(width)}  enabled   d@example.org  Users
 dorian  ${uids[1].padEnd(width)}  disabled  -              -
@@ -96,7 +102,7 @@ test('users set: permissions, disabling and a new password take effect immediate
   expect([set.code, set.err, set.out]).toEqual([
     0,
     '',
-    `Changed emil.\n  state        disabled\n  permissions  Sales\nNext: solhost users list ${host.url}\n`,
+    `Changed emil.\n  state        disabled\n  permissions  Sales\nNext: solhost users list ${host.url} --user admin\n`,
   ])
   expect(await userNamed('emil')).toMatchObject({ enabled: false, permissions: ['Sales'], displayName: 'Emil E.' })
   await waitUntil(async () => expect((await browser.session()).status).toBe(401))
@@ -124,7 +130,7 @@ test('users set: no change, conflicting options and an unknown user are reported
   expect(await users(['set', 'nobody', host.url, '--enable'])).toEqual({
     code: 1,
     out: '',
-    err: `The host has no user "nobody". Run "solhost users list ${host.url}" to see the users.\n`,
+    err: `The host has no user "nobody". Run "solhost users list ${host.url} --user admin" to see the users.\n`,
   })
 })
 
@@ -132,7 +138,7 @@ test('users remove: deletes the user; --erase also removes the name from the aud
   await addUser(host, 'fay')
   await addUser(host, 'fayette')
   const { code, out } = await users(['remove', 'fay', host.url])
-  expect([code, out]).toEqual([0, `Removed fay.\nNext: solhost users list ${host.url}\n`])
+  expect([code, out]).toEqual([0, `Removed fay.\nNext: solhost users list ${host.url} --user admin\n`])
   expect([await userNamed('fay'), (await userNamed('fayette'))?.username]).toEqual([undefined, 'fayette'])
   const erased = JSON.parse((await users(['remove', 'fayette', host.url, '--erase', '--json'])).out)
   expect(erased).toEqual({ ok: true, uid: expect.any(String), username: 'fayette', erased: true })
@@ -144,11 +150,11 @@ test('users import and export: either all lines are imported, or none and the in
   const dry = await users(['import', 'good.csv', host.url, '--dry-run'])
   expect([dry.code, dry.out]).toEqual([
     0,
-    `Dry run: 2 to add, 0 to change, 0 unchanged.\nNext: solhost users import good.csv ${host.url}\n`,
+    `Dry run: 2 to add, 0 to change, 0 unchanged.\nNext: solhost users import good.csv ${host.url} --user admin\n`,
   ])
   expect(await userNamed('gusta')).toBeUndefined()
   expect((await users(['import', 'good.csv', host.url])).out).toBe(
-    `2 added, 0 changed, 0 unchanged.\nNext: solhost users list ${host.url}\n`,
+    `2 added, 0 changed, 0 unchanged.\nNext: solhost users list ${host.url} --user admin\n`,
   )
   expect(await userNamed('gusta')).toMatchObject({ permissions: ['Users', { name: 'Sales', solution: 'crm' }] })
 

@@ -243,13 +243,19 @@ test('solhost jobs lists, starts, pauses and resumes', async () => {
   const started = await jobs('run', NAME, 'report', host.url, '--data', '{"to":"dirk"}', '--json')
   const { id } = JSON.parse(started.out) as { id: string }
   expect([started.code, (await ended(id)).state]).toEqual([0, 'succeeded'])
-  const paused = await jobs('pause', NAME, host.url)
-  expect([paused.code, paused.out.split('\n')[0]]).toEqual([0, `Paused the jobs in ${NAME}.`])
-  const listed = await jobs('list', NAME, host.url)
-  expect(listed.out).toContain('The jobs are paused.')
+  const rest = `${NAME} ${host.url} --user admin --allow-http`
+  const paused = await jobs('pause', NAME, host.url, '--allow-http')
+  expect([paused.code, paused.out]).toEqual([0, `Paused the jobs in ${NAME}.\nNext: solhost jobs resume ${rest}\n`])
+  const listed = await jobs('list', NAME, host.url, '--allow-http')
+  expect(listed.out).toContain(`The jobs are paused. To resume them, run "solhost jobs resume ${rest}".\n`)
+  expect(listed.err).toBe(`Next: solhost jobs runs ${rest}\n`)
   expect(listed.out).toMatch(/nightly: 30 2 \* \* \* \(Europe\/Brussels\), next 20\d\d-/)
   expect((await jobs('resume', NAME, host.url)).code).toBe(0)
   expect((await jobs('runs', NAME, host.url, '--job', 'report')).out).toContain(`${id}  report  succeeded  attempt 1`)
+  const again = await jobs('run', NAME, 'report', host.url, '--data', '{"to":"dirk"}')
+  expect(again.out).toMatch(
+    new RegExp(`^Started run \\S+\\.\nNext: solhost jobs runs ${NAME} ${host.url} --user admin\n$`),
+  )
   const unknown = await jobs('run', NAME, 'unknown', host.url)
   expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining('has no job "')])
   expect((await jobs('again', NAME, id, host.url)).err).toContain('its data was erased')

@@ -18,8 +18,8 @@ export const jobsListCommand = command({
     const list = await jobs.list()
     if (options.json === true) terminal.out(jsonText({ ok: true, ...list }))
     else {
-      terminal.out(jobsText(list, name))
-      terminal.err(`Next: ${SOLHOST} jobs runs ${name} ${jobs.url.origin}\n`)
+      terminal.out(jobsText(list, name, jobs.words))
+      terminal.err(`Next: ${SOLHOST} jobs runs ${name} ${jobs.words}\n`)
     }
     return 'done'
   },
@@ -60,7 +60,7 @@ export const jobsRunCommand = command({
   async run({ arguments: { name, job, url }, options }, terminal) {
     const data = options.data === undefined ? undefined : readData(options.data)
     const jobs = await openJobs(name, url, options, terminal)
-    added(await jobs.run(job, data), name, jobs.url, options.json === true, terminal)
+    added(await jobs.run(job, data), name, jobs.words, options.json === true, terminal)
     return 'done'
   },
 })
@@ -72,7 +72,7 @@ export const jobsAgainCommand = command({
   notes: () => HOST_NOTES,
   async run({ arguments: { name, id, url }, options }, terminal) {
     const jobs = await openJobs(name, url, options, terminal)
-    added(await jobs.again(id), name, jobs.url, options.json === true, terminal)
+    added(await jobs.again(id), name, jobs.words, options.json === true, terminal)
     return 'done'
   },
 })
@@ -92,9 +92,7 @@ function pauseCommand(paused: boolean) {
       await jobs.pause(paused)
       if (options.json === true) terminal.out(jsonText({ ok: true, paused }))
       else
-        terminal.out(
-          `${done} the jobs in ${printable(name)}.\nNext: ${SOLHOST} jobs ${next} ${name} ${jobs.url.origin}\n`,
-        )
+        terminal.out(`${done} the jobs in ${printable(name)}.\nNext: ${SOLHOST} jobs ${next} ${name} ${jobs.words}\n`)
       return 'done'
     },
   })
@@ -109,9 +107,9 @@ function noRuns(
     : `No job runs in ${printable(name)} match your filter. Change --job or --state.\n`
 }
 
-function added(id: string, name: string, url: URL, isJson: boolean, terminal: Terminal): void {
+function added(id: string, name: string, words: string, isJson: boolean, terminal: Terminal): void {
   if (isJson) terminal.out(jsonText({ ok: true, id }))
-  else terminal.out(`Started run ${printable(id)}.\nNext: ${SOLHOST} jobs runs ${name} ${url.origin}\n`)
+  else terminal.out(`Started run ${printable(id)}.\nNext: ${SOLHOST} jobs runs ${name} ${words}\n`)
 }
 
 /** @throws CommandError */
@@ -123,9 +121,9 @@ function readData(text: string): unknown {
   }
 }
 
-function jobsText({ paused, items }: ShownJobs, name: string): string {
+function jobsText({ paused, items }: ShownJobs, name: string, words: string): string {
   const banner = paused
-    ? `The jobs are paused. To resume them, run "${SOLHOST} jobs resume ${printable(name)} <url>".\n`
+    ? `The jobs are paused. To resume them, run "${SOLHOST} jobs resume ${printable(name)} ${words}".\n`
     : ''
   if (items.length === 0) return `${banner}${printable(name)} has no jobs. To add one, see docs/jobs.md.\n`
   const lines = items.map(({ name: job, schedule, timeZone, next: [first], last }) => {

@@ -45,16 +45,16 @@ export const usersAddCommand = command({
     terminal.out(
       `Added ${terminal.styled('green', printable(user.username))}.\n${shown}` +
         `  uid          ${printable(user.uid)}\n  permissions  ${printable(permissionsText(user.permissions))}\n` +
-        next(user, url),
+        next(user, directory.words),
     )
     return 'done'
   },
 })
 
 /** Suggests adding a permission, since users without one cannot sign in. */
-function next({ username, permissions }: User, url: string): string {
+function next({ username, permissions }: User, words: string): string {
   if (permissions.length > 0)
     return 'Next: send the user their username and password. They must choose a new password at the first sign-in.\n'
-  const line = `${SOLHOST} users set ${shellWord(username)} ${url} --permissions <list>`
+  const line = `${SOLHOST} users set ${shellWord(username)} ${words} --permissions <list>`
   return `Next: add a permission, because a user without one cannot sign in:\n  ${line}\n`
 }

@@ -44,8 +44,8 @@ ${USERS_NOTES}`,
       const counts = dryRun
         ? `Dry run: ${created} to add, ${changed} to change, ${unchanged} unchanged`
         : `${created} added, ${changed} changed, ${unchanged} unchanged`
-      const again = `${SOLHOST} users import ${shellWord(file)} ${directory.url.origin}`
-      const next = dryRun ? again : `${SOLHOST} users list ${directory.url.origin}`
+      const again = `${SOLHOST} users import ${shellWord(file)} ${directory.words}`
+      const next = dryRun ? again : `${SOLHOST} users list ${directory.words}`
       terminal.out(`${counts}.\nNext: ${next}\n`)
     }
     return 'done'

@@ -24,7 +24,7 @@ export const usersListCommand = command({
     if (json) terminal.out(jsonText({ ok: true, users }))
     else if (users.length > 0) terminal.out(table(users, terminal))
     else terminal.out(search === '' ? 'The host has no users.\n' : `No user matches "${printable(search)}".\n`)
-    if (!json) terminal.err(`Next: ${SOLHOST} users add <name> ${directory.url.origin}\n`)
+    if (!json) terminal.err(`Next: ${SOLHOST} users add <name> ${directory.words}\n`)
     return 'done'
   },
 })

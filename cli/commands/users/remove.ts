@@ -26,7 +26,7 @@ ${USERS_NOTES}`,
     if (json) terminal.out(jsonText({ ok: true, uid, username, erased: erase }))
     else {
       const traces = erase ? ' and erased the username from the audit log' : ''
-      terminal.out(`Removed ${printable(username)}${traces}.\nNext: ${SOLHOST} users list ${directory.url.origin}\n`)
+      terminal.out(`Removed ${printable(username)}${traces}.\nNext: ${SOLHOST} users list ${directory.words}\n`)
     }
     return 'done'
   },

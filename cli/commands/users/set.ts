@@ -56,7 +56,7 @@ ${USERS_NOTES}`,
       `Changed ${terminal.styled('green', printable(user.username))}.\n${shown}` +
         `  state        ${user.enabled ? 'enabled' : 'disabled'}\n` +
         `  permissions  ${printable(permissionsText(user.permissions))}\n` +
-        `Next: ${SOLHOST} users list ${directory.url.origin}\n`,
+        `Next: ${SOLHOST} users list ${directory.words}\n`,
     )
     return 'done'
   },
