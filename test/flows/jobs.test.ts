@@ -249,9 +249,10 @@ test('solhost jobs lists, starts, pauses and resumes', async () => {
   const listed = await jobs('list', NAME, host.url, '--allow-http')
   expect(listed.out).toContain(`The jobs are paused. To resume them, run "solhost jobs resume ${rest}".\n`)
   expect(listed.err).toBe(`Next: solhost jobs runs ${rest}\n`)
-  expect(listed.out).toMatch(/nightly: 30 2 \* \* \* \(Europe\/Brussels\), next 20\d\d-/)
+  expect(listed.out).toMatch(/nightly: 30 2 \* \* \* \(Europe\/Brussels\), next 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC\b/)
   expect((await jobs('resume', NAME, host.url)).code).toBe(0)
-  expect((await jobs('runs', NAME, host.url, '--job', 'report')).out).toContain(`${id}  report  succeeded  attempt 1`)
+  const runs = (await jobs('runs', NAME, host.url, '--job', 'report')).out
+  expect(runs).toMatch(new RegExp(`^20[-\\d]+ [:\\d]+ UTC  ${id}  report  succeeded  attempt 1$`, 'm'))
   const again = await jobs('run', NAME, 'report', host.url, '--data', '{"to":"dirk"}')
   expect(again.out).toMatch(
     new RegExp(`^Started run \\S+\\.\nNext: solhost jobs runs ${NAME} ${host.url} --user admin\n$`),

@@ -140,5 +140,5 @@ function runLine({ id, job, state, attempt, createdAt, failure }: ShownRun): str
 }
 
 function timeText(time: number): string {
-  return new Date(time).toISOString().slice(0, 19).replace('T', ' ')
+  return `${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }
