@@ -71,7 +71,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
       faults.push('PLATFORM_TESTING_MODE must not be true with ENVIRONMENT=onprem, unless HOST is a loopback address')
   }
   faults.push(...mailFaults(values))
-  faults.push(...passkeyFaults(values))
+  faults.push(...passkeyFaults(values), ...portFaults(values))
   const unconnected = telemetryFault(values)
   if (unconnected !== null) faults.push(unconnected)
   refuseFaults('Solhost', values, faults)
@@ -82,6 +82,18 @@ export function readSettings(environment: Readonly<Record<string, string | undef
 function passkeyFaults({ PASSKEY_DOMAIN: domain, SOLUTION_ORIGIN: origin }: Partial<Values>): readonly string[] {
   if (typeof domain !== 'string' || origin?.suffix.endsWith(`.${domain}`)) return []
   return ['PASSKEY_DOMAIN must be the domain in SOLUTION_ORIGIN without "{name}", or one of its parent domains']
+}
+
+function portFaults({ PORT, HOST, ADMIN_PORT, ADMIN_HOST }: Partial<Values>): readonly string[] {
+  if (!PORT || PORT !== ADMIN_PORT || !areSameAddress(HOST ?? '', ADMIN_HOST ?? '')) return []
+  return [`ADMIN_PORT must differ from PORT, but both are "${ADMIN_PORT}"`]
+}
+
+/** Whether only one of two listeners can use a port: the addresses are the same, or one of them includes the other. */
+function areSameAddress(one: string, other: string): boolean {
+  const both = [one, other]
+  if (one === other || both.includes('::')) return true
+  return both.includes('0.0.0.0') && !both.some((address) => address.includes(':'))
 }
 
 function settingsOf(values: Values, limits: Limits): Omit<Settings, 'shown' | 'certificate'> {

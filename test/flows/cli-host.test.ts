@@ -480,6 +480,9 @@ test('doctor: if a host can start, every line is ok; otherwise doctor says what 
     ],
   ])
 
+  expect((await doctor({ PORT: '8090', ADMIN_PORT: '8090' })).out).toContain(
+    'error  settings                 ADMIN_PORT must differ from PORT, but both are "8090"\n',
+  )
   const wrong = await doctor({ PORT: 'http', CALL_TIME: 'soon' })
   expect([wrong.code, wrong.out.split('\n').slice(1)]).toEqual([
     1,
