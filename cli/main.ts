@@ -4,7 +4,7 @@ import { version } from '../base/program/version.ts'
 import { type Command, CommandError, EXIT_CODES, type Exit } from '../base/terminal/command.ts'
 import { answerLauncher } from '../base/terminal/launcher.ts'
 import { createTerminal, printable, type Terminal } from '../base/terminal/terminal.ts'
-import { nearestKey } from '../runtime/bundle/nearest-key.ts'
+import { fewTypos, nearestKey } from '../runtime/bundle/nearest-key.ts'
 import { helpOf, helpOfAll, helpOfGroup } from './help.ts'
 import { readArguments } from './read-arguments.ts'
 
@@ -109,9 +109,15 @@ async function commandNamed(name: string): Promise<Command> {
       'usage',
       `solhost ${name}: missing command.\nRun "${SOLHOST} help ${name}" for a list of commands.`,
     )
-  const nearest = nearestKey(name, Object.keys(COMMANDS))
+  const nearest = nearestKey(name, namesToCompare(name), fewTypos)
   const meant = nearest === null ? '' : ` Did you mean "${nearest}"?`
   throw new CommandError('usage', `Unknown command "${name}".${meant} Run "${SOLHOST} help" for a list of commands.`)
+}
+
+/** Compares one word with the groups too, so that `usrs` finds `users`. */
+function namesToCompare(name: string): readonly string[] {
+  const names = Object.keys(COMMANDS)
+  return name.includes(' ') ? names : [...new Set(names.map((one) => one.split(' ', 1)[0] ?? one))]
 }
 
 function explain(error: unknown, terminal: Terminal): Exit {

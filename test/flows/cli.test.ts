@@ -365,6 +365,10 @@ test('a mistyped command exits with code 2 and suggests the closest command', as
   expect(await run(['chek'])).toBe(
     'Unknown command "chek". Did you mean "check"? Run "solhost help" for a list of commands.',
   )
+  const unknown = async (...words: string[]) => (await run(words))?.replace(/ Run "solhost help".*$/, '')
+  expect(await unknown('usrs', 'list')).toBe('Unknown command "usrs". Did you mean "users"?')
+  expect(await unknown('jbos')).toBe('Unknown command "jbos". Did you mean "jobs"?')
+  expect(await unknown('frobnicate')).toBe('Unknown command "frobnicate".')
   expect(await run(['check', '--jsno'])).toBe('solhost check: unknown option --jsno. Did you mean --json?')
   expect(await run(['check', '--json=yes'])).toBe('solhost check: --json does not accept a value.')
   expect(await run(['pack', '-o'])).toBe('solhost pack: -o requires a value.')
