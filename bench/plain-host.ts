@@ -221,7 +221,7 @@ const parts: HostParts = {
   audit,
   remembered,
   users,
-  usersCsv: createUsersCsv({ db, users, passwords, limits, endAccess: nobody }),
+  usersCsv: createUsersCsv({ db, users, passwords, limits, endAccess: nobody, unlisted: async () => [] }),
   throttle,
   formTokens,
   knownBrowsers: createKnownBrowsers(key, limits),

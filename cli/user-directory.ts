@@ -118,6 +118,9 @@ export function readPermissions(text: string): User['permissions'] {
   return readPermissionCell(text.replaceAll(',', ';'))
 }
 
+/** Quotes names that contain a comma, so that one permission doesn't look like several. */
 export function permissionsText(permissions: User['permissions']): string {
-  return permissions.length === 0 ? '-' : writePermissionCell(permissions).replaceAll(';', ',')
+  if (permissions.length === 0) return '-'
+  const names = permissions.map((permission) => writePermissionCell([permission]))
+  return names.map((name) => (name.includes(',') ? `"${name}"` : name)).join(',')
 }

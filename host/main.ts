@@ -73,6 +73,7 @@ import { createSolutionStore } from './solutions/solution-store.ts'
 import type { StartPageParts } from './solutions/start-page.ts'
 import { watchAudit, watchClients, watchProviders, watchSessions, watchThrottle } from './telemetry/watch.ts'
 import { createTesting } from './testing/testing.ts'
+import { unlistedPermissions } from './users/known-permissions.ts'
 import { createUsersCsv } from './users/users-csv.ts'
 
 export type HostOptions = {
@@ -424,7 +425,10 @@ function createParts(
     clients,
     clientSignIns,
     signOutTargets,
-    usersCsv: createUsersCsv({ db, users, passwords, limits, endAccess, passwordChanged }),
+    usersCsv: createUsersCsv({
+      ...{ db, users, passwords, limits, endAccess, passwordChanged },
+      unlisted: (names) => unlistedPermissions(names, store, catalog),
+    }),
     knownBrowsers: createKnownBrowsers(key, limits, testing.now),
     accountSources: createAccountSources(users, askAuthenticator, oauth.providerSource, cloudLogin?.source ?? null),
     changePassword: createChangePasswordPages({ limits, sites, formTokens, key, users, throttle, audit }),

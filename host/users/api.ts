@@ -95,7 +95,15 @@ const ImportQuery = z.strictObject({
 })
 
 const Imported = z
-  .object({ created: z.int(), changed: z.int(), unchanged: z.int(), dryRun: z.boolean() })
+  .object({
+    created: z.int(),
+    changed: z.int(),
+    unchanged: z.int(),
+    unlistedPermissions: z
+      .array(z.string())
+      .describe('permissions that were imported although no solution lists them, at most 10'),
+    dryRun: z.boolean(),
+  })
   .meta({ id: 'Imported' })
 
 const NO_CONTENT = { description: 'done' }

@@ -44,6 +44,8 @@ export type Imported = {
   readonly created: number
   readonly changed: number
   readonly unchanged: number
+  /** Permissions in the file that are probably mistakes, because no solution lists them; at most ten. */
+  readonly unlistedPermissions: readonly string[]
   readonly dryRun: boolean
 }
 
@@ -54,6 +56,8 @@ export type UsersCsvParts = {
   readonly limits: Limits
   readonly endAccess: UserPorts['endAccess']
   readonly passwordChanged?: UserPorts['passwordChanged']
+  /** Returns those of the names that are probably mistakes. */
+  readonly unlisted: (names: ReadonlySet<string>) => Promise<readonly string[]>
 }
 
 const MOST_FAULTS = 1_000
@@ -73,7 +77,7 @@ type Step = {
 
 /** Imports and exports users as CSV. @param now returns the current time in epoch milliseconds */
 export function createUsersCsv(parts: UsersCsvParts, now: () => number = Date.now): UsersCsv {
-  const { db, users, passwords, limits, endAccess, passwordChanged } = parts
+  const { db, users, passwords, limits, endAccess, passwordChanged, unlisted } = parts
 
   async function plan(lines: readonly CsvLine[], faults: CsvFault[]): Promise<Step[]> {
     const steps: Step[] = []
@@ -150,6 +154,7 @@ export function createUsersCsv(parts: UsersCsvParts, now: () => number = Date.no
         })
       }
       refuse(faults)
+      const unlistedPermissions = await unlisted(permissionNames(lines))
       const work = steps.filter(doesSomething)
       if (!dryRun) {
         const hashes = await hashAll(work)
@@ -165,7 +170,8 @@ export function createUsersCsv(parts: UsersCsvParts, now: () => number = Date.no
         }
       }
       const created = work.filter(({ existing }) => existing === null).length
-      return { created, changed: work.length - created, unchanged: steps.length - work.length, dryRun }
+      const changed = work.length - created
+      return { created, changed, unchanged: steps.length - work.length, unlistedPermissions, dryRun }
     },
     async *export() {
       const { stringify } = await import('csv-stringify/sync')
@@ -188,6 +194,11 @@ async function readExisting(db: HostDatabase, lines: readonly CsvLine[]): Promis
     rows.map(({ uid }) => uid),
   )
   return new Map(rows.map((row) => [row.username_key, { row, permissions: permissions.get(row.uid) ?? [] }]))
+}
+
+function permissionNames(lines: readonly CsvLine[]): ReadonlySet<string> {
+  const all = lines.flatMap(({ input }) => input.permissions ?? [])
+  return new Set(all.map((permission) => (typeof permission === 'string' ? permission : permission.name)))
 }
 
 function stepOf(input: CsvLine['input'], existing: Existing | null, now: number): Step {

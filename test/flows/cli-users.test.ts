@@ -145,6 +145,8 @@ test('users remove: deletes the user; --erase also removes the name from the aud
 })
 
 test('users import and export: either all lines are imported, or none and the invalid lines are reported', async () => {
+  // This solution lists no permissions, so any name may be right.
+  await addDefaultSolution(host, 'desk')
   const good = 'username,permissions,password\ngusta,Users;Sales@crm,seven green tractors\nhugo,,\n'
   writeFiles(folder.path, { 'good.csv': good, 'bad.csv': 'username,email\nines,ines\n,x@example.org\n' })
   const dry = await users(['import', 'good.csv', host.url, '--dry-run'])
@@ -158,6 +160,16 @@ test('users import and export: either all lines are imported, or none and the in
   )
   expect(await userNamed('gusta')).toMatchObject({ permissions: ['Users', { name: 'Sales', solution: 'crm' }] })
 
+  writeFiles(folder.path, {
+    'commas.csv': 'username,permissions,password\ngusta,"Users,Sales@crm",\nhugo,Users;Sales,\n',
+  })
+  expect((await users(['import', 'commas.csv', host.url])).out).toBe(
+    '0 added, 2 changed, 0 unchanged.\nNo solution lists the permission "Users,Sales". Check the names; separate permissions with ";".\n' +
+      `Next: solhost users list ${host.url} --user admin\n`,
+  )
+  expect((await users(['list', host.url, '--search', 'gusta'])).out).toMatch(/ "Users,Sales@crm"\n$/)
+  expect((await users(['list', host.url, '--search', 'hugo'])).out).toMatch(/ Sales,Users\n$/)
+
   const bad = await users(['import', 'bad.csv', host.url])
   expect([bad.code, bad.out]).toEqual([1, ''])
   expect(bad.err).toMatch(/^bad\.csv:2 {2}email: .+\nbad\.csv:3 {2}username: .+\nNothing was imported\. Next: /)
@@ -166,7 +178,7 @@ test('users import and export: either all lines are imported, or none and the in
   expect((await users(['export', host.url, '-o', 'all.csv'])).code).toBe(0)
   const file = join(folder.path, 'all.csv')
   const written = readFileSync(file, 'utf8')
-  expect(written).toContain('gusta,,,true,Users;Sales@crm')
+  expect(written).toContain('gusta,,,true,"Users,Sales@crm"')
   expect(statSync(file).mode & 0o777).toBe(0o600)
   const shown = await users(['export', host.url], {}, runCliProcess)
   expect([shown.out, shown.err]).toEqual([written, ''])

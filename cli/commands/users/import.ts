@@ -8,7 +8,14 @@ import { HOST_OPTIONS, USERS_NOTES } from '../../credentials.ts'
 import { refuseUsers } from '../../refusals.ts'
 import { openUserDirectory } from '../../user-directory.ts'
 
-const Imported = z.object({ created: z.int(), changed: z.int(), unchanged: z.int(), dryRun: z.boolean() })
+const Imported = z.object({
+  created: z.int(),
+  changed: z.int(),
+  unchanged: z.int(),
+  /** Older hosts don't report these. */
+  unlistedPermissions: z.array(z.string()).default([]),
+  dryRun: z.boolean(),
+})
 const Fault = z.object({ line: z.int(), field: z.string().nullable(), message: z.string() })
 const Refused = z.object({ faults: z.array(Fault).min(1) })
 type Refused = z.infer<typeof Refused>
@@ -38,7 +45,7 @@ ${USERS_NOTES}`,
     if (refused.success) return tellFaults(file, refused.data, json, terminal)
     const imported = Imported.safeParse(answer.body)
     if (answer.status !== 200 || !imported.success) refuseUsers(answer, directory.url)
-    const { created, changed, unchanged } = imported.data
+    const { created, changed, unchanged, unlistedPermissions } = imported.data
     if (json) terminal.out(jsonText({ ok: true, ...imported.data }))
     else {
       const counts = dryRun
@@ -46,11 +53,17 @@ ${USERS_NOTES}`,
         : `${created} added, ${changed} changed, ${unchanged} unchanged`
       const again = `${SOLHOST} users import ${shellWord(file)} ${directory.words}`
       const next = dryRun ? again : `${SOLHOST} users list ${directory.words}`
-      terminal.out(`${counts}.\nNext: ${next}\n`)
+      terminal.out(`${counts}.\n${unlistedText(unlistedPermissions)}Next: ${next}\n`)
     }
     return 'done'
   },
 })
+
+function unlistedText(permissions: readonly string[]): string {
+  if (permissions.length === 0) return ''
+  const names = permissions.map((name) => `"${printable(name)}"`).join(', ')
+  return `No solution lists ${permissions.length === 1 ? 'the permission' : 'the permissions'} ${names}. Check the names; separate permissions with ";".\n`
+}
 
 function tellFaults(file: string, { faults }: Refused, json: boolean, terminal: Terminal): Exit {
   if (json) terminal.out(jsonText({ ok: false, faults }))

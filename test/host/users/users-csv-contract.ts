@@ -27,7 +27,8 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
     ended = []
     const endAccess = async (uid: string) => void ended.push(uid)
     users = createUsers(db, passwords, createLimits(), { endAccess, eraseFromAudit: async () => {} })
-    csv = createUsersCsv({ db, users, passwords, limits: createLimits(), endAccess })
+    const unlisted = async (names: ReadonlySet<string>) => [...names].filter((name) => name.includes(','))
+    csv = createUsersCsv({ db, users, passwords, limits: createLimits(), endAccess, unlisted })
   })
 
   const load = (text: string | Buffer, dryRun = false) => csv.import(Buffer.from(text as string), { dryRun })
@@ -48,7 +49,13 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
       'username,displayName,email,enabled,permissions,password\r\n' +
       `anna,"Jansen, Anna",anna@example.org,true,Users;Sales@crm,${GOOD}\r\n` +
       'bob,,,false,,\r\n'
-    expect(await load(`\u{feff}${text}`)).toEqual({ created: 2, changed: 0, unchanged: 0, dryRun: false })
+    expect(await load(`\u{feff}${text}`)).toEqual({
+      created: 2,
+      changed: 0,
+      unchanged: 0,
+      unlistedPermissions: [],
+      dryRun: false,
+    })
     const { items } = await users.list({ limit: 10 })
     expect(items).toMatchObject([
       {
@@ -64,6 +71,13 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
     expect(await users.authenticate('anna', GOOD)).toMatchObject({ username: 'anna' })
   })
 
+  test(`${kind}, import: a permission that no solution lists is imported and reported once`, async () => {
+    const text = 'username,permissions\nanna,"Readers,Librarians"\nbob,"Users;Readers,Librarians@crm"\n'
+    expect((await load(text, true)).unlistedPermissions).toEqual(['Readers,Librarians'])
+    expect((await load(text)).unlistedPermissions).toEqual(['Readers,Librarians'])
+    expect((await users.list({ limit: 1 })).items).toMatchObject([{ permissions: ['Readers,Librarians'] }])
+  })
+
   test(`${kind}, import: it changes existing users; absent columns and empty passwords change nothing`, async () => {
     const anna = await users.create({
       username: 'Anna',
@@ -73,7 +87,7 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
     })
     await users.create({ username: 'bob' })
     const text = 'Username,displayname,password\nanna,Anna J.,\nbob,,\ncarl,,\n'
-    expect(await load(text)).toEqual({ created: 1, changed: 1, unchanged: 1, dryRun: false })
+    expect(await load(text)).toEqual({ created: 1, changed: 1, unchanged: 1, unlistedPermissions: [], dryRun: false })
     expect(await users.get(anna.uid)).toMatchObject({
       username: 'anna',
       displayName: 'Anna J.',
@@ -99,7 +113,13 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
   test(`${kind}, import: a dry run counts and finds errors, and changes nothing`, async () => {
     await users.create({ username: 'anna' })
     const text = `username,displayName,password\nanna,Anna,\nbob,Bob,${GOOD}\n`
-    expect(await load(text, true)).toEqual({ created: 1, changed: 1, unchanged: 0, dryRun: true })
+    expect(await load(text, true)).toEqual({
+      created: 1,
+      changed: 1,
+      unchanged: 0,
+      unlistedPermissions: [],
+      dryRun: true,
+    })
     expect((await users.list({ limit: 10 })).items).toMatchObject([{ username: 'anna', displayName: null }])
     await expect(load('username\n\u202e\n', true)).rejects.toMatchObject({ code: 'ERR_REQUEST_INVALID' })
   })
@@ -176,6 +196,7 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
       passwords,
       limits: createLimits(),
       endAccess: async () => {},
+      unlisted: async () => [],
     })
     const file = Buffer.from(`username,permissions\n${rows}`)
     await expect(failing.import(file, { dryRun: false })).rejects.toThrow('disk full')
@@ -233,7 +254,7 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
     })
     await users.create({ username: 'josé 🐴', permissions: [{ name: 'a@b', solution: 'crm' }, ' \\'.trim()] })
     const text = await exported()
-    expect(await load(text)).toEqual({ created: 0, changed: 0, unchanged: 3, dryRun: false })
+    expect(await load(text)).toEqual({ created: 0, changed: 0, unchanged: 3, unlistedPermissions: [], dryRun: false })
     const before = (await users.list({ limit: 10 })).items.map(({ uid, createdAt, ...rest }) => rest)
     await db.deleteFrom('permissions').execute()
     await db.deleteFrom('users').execute()
