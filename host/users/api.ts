@@ -99,6 +99,7 @@ const Imported = z
     created: z.int(),
     changed: z.int(),
     unchanged: z.int(),
+    createdWithoutPassword: z.int().describe('new users who have no password, so they can’t sign in yet'),
     unlistedPermissions: z
       .array(z.string())
       .describe('permissions that were imported although no solution lists them, at most 10'),

@@ -44,6 +44,8 @@ export type Imported = {
   readonly created: number
   readonly changed: number
   readonly unchanged: number
+  /** New users without a password, who can't sign in yet. */
+  readonly createdWithoutPassword: number
   /** Permissions in the file that are probably mistakes, because no solution lists them; at most ten. */
   readonly unlistedPermissions: readonly string[]
   readonly dryRun: boolean
@@ -169,9 +171,12 @@ export function createUsersCsv(parts: UsersCsvParts, now: () => number = Date.no
           if (existing !== null && typeof input.password === 'string') passwordChanged?.(existing.row)
         }
       }
-      const created = work.filter(({ existing }) => existing === null).length
+      const added = work.filter(({ existing }) => existing === null)
+      const created = added.length
+      const createdWithoutPassword = added.filter(({ input }) => typeof input.password !== 'string').length
       const changed = work.length - created
-      return { created, changed, unchanged: steps.length - work.length, unlistedPermissions, dryRun }
+      const unchanged = steps.length - work.length
+      return { created, changed, unchanged, createdWithoutPassword, unlistedPermissions, dryRun }
     },
     async *export() {
       const { stringify } = await import('csv-stringify/sync')

@@ -152,11 +152,15 @@ test('users import and export: either all lines are imported, or none and the in
   const dry = await users(['import', 'good.csv', host.url, '--dry-run'])
   expect([dry.code, dry.out]).toEqual([
     0,
-    `Dry run: 2 to add, 0 to change, 0 unchanged.\nNext: solhost users import good.csv ${host.url} --user admin\n`,
+    'Dry run: 2 to add, 0 to change, 0 unchanged.\n' +
+      '1 new user has no password and can’t sign in. After the import, invite the user with "Link for the user" in the admin pages (docs/self-service.md), or set a password with "users set".\n' +
+      `Next: solhost users import good.csv ${host.url} --user admin\n`,
   ])
   expect(await userNamed('gusta')).toBeUndefined()
   expect((await users(['import', 'good.csv', host.url])).out).toBe(
-    `2 added, 0 changed, 0 unchanged.\nNext: solhost users list ${host.url} --user admin\n`,
+    '2 added, 0 changed, 0 unchanged.\n' +
+      '1 new user has no password and can’t sign in. Invite the user with "Link for the user" in the admin pages (docs/self-service.md), or set a password with "users set".\n' +
+      `Next: solhost users list ${host.url} --user admin\n`,
   )
   expect(await userNamed('gusta')).toMatchObject({ permissions: ['Users', { name: 'Sales', solution: 'crm' }] })
 

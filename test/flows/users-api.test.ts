@@ -130,11 +130,18 @@ test('CSV: import, dry run and export work; errors include their lines', async (
   const dry = await sendCsv('/users.csv?dry-run', text)
   expect([dry.status, dry.json()]).toEqual([
     200,
-    { created: 2, changed: 0, unchanged: 0, unlistedPermissions: [], dryRun: true },
+    { created: 2, changed: 0, unchanged: 0, createdWithoutPassword: 2, unlistedPermissions: [], dryRun: true },
   ])
   expect((await api('/users?search=csv-')).json()).toEqual({ items: [] })
   const done = await sendCsv('/users.csv', text, 'text/csv; charset=utf-8')
-  expect(done.json()).toEqual({ created: 2, changed: 0, unchanged: 0, unlistedPermissions: [], dryRun: false })
+  expect(done.json()).toEqual({
+    created: 2,
+    changed: 0,
+    unchanged: 0,
+    createdWithoutPassword: 2,
+    unlistedPermissions: [],
+    dryRun: false,
+  })
   const out = await api('/users.csv')
   expect([out.status, out.headers['content-type']]).toEqual([200, 'text/csv; charset=utf-8; header=present'])
   expect(out.headers['content-disposition']).toBe('attachment; filename="users.csv"')

@@ -12,10 +12,12 @@ const Imported = z.object({
   created: z.int(),
   changed: z.int(),
   unchanged: z.int(),
-  /** Older hosts don't report these. */
+  /** Older hosts don't report these two. */
+  createdWithoutPassword: z.int().default(0),
   unlistedPermissions: z.array(z.string()).default([]),
   dryRun: z.boolean(),
 })
+type Imported = z.infer<typeof Imported>
 const Fault = z.object({ line: z.int(), field: z.string().nullable(), message: z.string() })
 const Refused = z.object({ faults: z.array(Fault).min(1) })
 type Refused = z.infer<typeof Refused>
@@ -45,7 +47,7 @@ ${USERS_NOTES}`,
     if (refused.success) return tellFaults(file, refused.data, json, terminal)
     const imported = Imported.safeParse(answer.body)
     if (answer.status !== 200 || !imported.success) refuseUsers(answer, directory.url)
-    const { created, changed, unchanged, unlistedPermissions } = imported.data
+    const { created, changed, unchanged } = imported.data
     if (json) terminal.out(jsonText({ ok: true, ...imported.data }))
     else {
       const counts = dryRun
@@ -53,13 +55,20 @@ ${USERS_NOTES}`,
         : `${created} added, ${changed} changed, ${unchanged} unchanged`
       const again = `${SOLHOST} users import ${shellWord(file)} ${directory.words}`
       const next = dryRun ? again : `${SOLHOST} users list ${directory.words}`
-      terminal.out(`${counts}.\n${unlistedText(unlistedPermissions)}Next: ${next}\n`)
+      terminal.out(`${counts}.\n${withoutPasswordText(imported.data)}${unlistedText(imported.data)}Next: ${next}\n`)
     }
     return 'done'
   },
 })
 
-function unlistedText(permissions: readonly string[]): string {
+function withoutPasswordText({ createdWithoutPassword: count, dryRun }: Imported): string {
+  if (count === 0) return ''
+  const [users, them] = count === 1 ? ['1 new user has', 'the user'] : [`${count} new users have`, 'them']
+  const invite = dryRun ? 'After the import, invite' : 'Invite'
+  return `${users} no password and can’t sign in. ${invite} ${them} with "Link for the user" in the admin pages (docs/self-service.md), or set a password with "users set".\n`
+}
+
+function unlistedText({ unlistedPermissions: permissions }: Imported): string {
   if (permissions.length === 0) return ''
   const names = permissions.map((name) => `"${printable(name)}"`).join(', ')
   return `No solution lists ${permissions.length === 1 ? 'the permission' : 'the permissions'} ${names}. Check the names; separate permissions with ";".\n`

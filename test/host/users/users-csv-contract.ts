@@ -53,6 +53,7 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
       created: 2,
       changed: 0,
       unchanged: 0,
+      createdWithoutPassword: 1,
       unlistedPermissions: [],
       dryRun: false,
     })
@@ -87,7 +88,14 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
     })
     await users.create({ username: 'bob' })
     const text = 'Username,displayname,password\nanna,Anna J.,\nbob,,\ncarl,,\n'
-    expect(await load(text)).toEqual({ created: 1, changed: 1, unchanged: 1, unlistedPermissions: [], dryRun: false })
+    expect(await load(text)).toEqual({
+      created: 1,
+      changed: 1,
+      unchanged: 1,
+      createdWithoutPassword: 1,
+      unlistedPermissions: [],
+      dryRun: false,
+    })
     expect(await users.get(anna.uid)).toMatchObject({
       username: 'anna',
       displayName: 'Anna J.',
@@ -117,6 +125,7 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
       created: 1,
       changed: 1,
       unchanged: 0,
+      createdWithoutPassword: 0,
       unlistedPermissions: [],
       dryRun: true,
     })
@@ -254,7 +263,14 @@ export function testUsersCsv(place: TestPlace, passwords: Passwords): void {
     })
     await users.create({ username: 'josé 🐴', permissions: [{ name: 'a@b', solution: 'crm' }, ' \\'.trim()] })
     const text = await exported()
-    expect(await load(text)).toEqual({ created: 0, changed: 0, unchanged: 3, unlistedPermissions: [], dryRun: false })
+    expect(await load(text)).toEqual({
+      created: 0,
+      changed: 0,
+      unchanged: 3,
+      createdWithoutPassword: 0,
+      unlistedPermissions: [],
+      dryRun: false,
+    })
     const before = (await users.list({ limit: 10 })).items.map(({ uid, createdAt, ...rest }) => rest)
     await db.deleteFrom('permissions').execute()
     await db.deleteFrom('users').execute()
