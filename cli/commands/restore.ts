@@ -37,7 +37,10 @@ PLATFORM_HOME. On a database server, it deletes existing rows.
       if (replaced !== null)
         terminal.out(`The previous files are in ${replaced}. Delete this folder when you no longer need them.\n`)
       terminal.out('Sessions and remembered logins from the backup are valid again, unless they have expired.\n')
-      terminal.out(`Next: ${SOLHOST} start\n`)
+      terminal.out('The jobs of all solutions are paused, because runs in the backup may have been completed since.\n')
+      terminal.out(
+        `Next: ${SOLHOST} start\nTo resume a solution’s jobs after the start, run:\n  ${SOLHOST} jobs resume <name> <url>\n`,
+      )
       return 'done'
     } catch (error) {
       progress.end()

@@ -158,6 +158,21 @@ test('restore: a restore into an empty folder brings back passwords, cookies, se
   expect(notes.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
 })
 
+test('restore: prints that jobs are paused, and the command that resumes them', async () => {
+  const { code, out } = await run(['restore', backup], at('restored-as-text'))
+  expect([code, out.split('\n').slice(1)]).toEqual([
+    0,
+    [
+      'Sessions and remembered logins from the backup are valid again, unless they have expired.',
+      'The jobs of all solutions are paused, because runs in the backup may have been completed since.',
+      'Next: solhost start',
+      'To resume a solution’s jobs after the start, run:',
+      '  solhost jobs resume <name> <url>',
+      '',
+    ],
+  ])
+})
+
 test('restore: fails without changes if a host is running, data exists or the file is truncated', async () => {
   const running = await run(['restore', backup, '--replace'], source)
   expect([running.code, running.err]).toEqual([
