@@ -14,6 +14,7 @@ function slowStore() {
   const waiting: (() => void)[] = []
   const store = {
     get: async () => (state.active === null ? null : { active: state.active }),
+    activeSha256: async () => state.active,
     prepared: (_name: string, sha256: string) =>
       new Promise((resolve) =>
         waiting.push(() => resolve({ prepared: prepared(sha256 === 'one' ? '1.0.0' : '2.0.0'), size: 1 })),
