@@ -174,9 +174,13 @@ test.each(KINDS)(
   },
 )
 
+/** A call's alarm rings after the messages that have arrived were read. */
+const runImmediates = () => vi.advanceTimersByTimeAsync(1)
+
 test('a call that waited too long to start is rejected, and not retried when its process is killed', async () => {
   const { outcome, process, runAgain } = login()
   await vi.advanceTimersByTimeAsync(10_000)
+  await runImmediates()
   expect(outcome()).toMatchObject({ code: 'sandbox_busy' })
   expect(process.ended()).toBe(true)
   expect(runAgain).toEqual([])
@@ -189,6 +193,7 @@ test('a call that was rejected after waiting for another one is not retried when
   say({ kind: 'started', id: 1 })
   const fourth = run(4)
   await vi.advanceTimersByTimeAsync(1_000)
+  await runImmediates()
   expect([second(), third(), fourth()]).toMatchObject([{ code: 'sandbox_busy' }, { code: 'sandbox_busy' }, null])
   expect(process.ended()).toBe(false)
   say({ kind: 'hung', id: 1 })
