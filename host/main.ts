@@ -426,7 +426,12 @@ function createParts(
     clientSignIns,
     signOutTargets,
     usersCsv: createUsersCsv({
-      ...{ db, users, passwords, limits, endAccess, passwordChanged },
+      db,
+      users,
+      passwords,
+      limits,
+      endAccess,
+      passwordChanged,
       unlisted: (names) => unlistedPermissions(names, store, catalog),
     }),
     knownBrowsers: createKnownBrowsers(key, limits, testing.now),

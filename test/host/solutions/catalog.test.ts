@@ -54,7 +54,7 @@ test('catalog: a value that changed while it was being read is not cached', asyn
   expect(await catalog.active('probe')).toBeNull()
 })
 
-test('catalog: if the clock is set back, a version that another host activated is found at once', async () => {
+test('catalog: if the clock is set back, a version that another host activated is found immediately', async () => {
   const { state, store, letRead } = slowStore()
   let time = 1_000_000
   const catalog = createCatalog(store, supervisor, (() => ({})) as never, () => time)
