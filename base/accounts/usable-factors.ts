@@ -3,19 +3,28 @@ import type { Factor, FactorSet, Factors } from './factors.ts'
 import type { PasskeyPlaces } from './passkey-places.ts'
 import type { PasskeyPage, PasskeyPurpose, PasskeyRequests } from './passkey-requests.ts'
 
-/** The account's factors that can be used at the page's origin. */
-export type UsableFactors = { readonly passkey: boolean; readonly app: boolean }
+/**
+ * The account's factors that can be used at the page's origin. `codesOnly`: the account has only passkeys for other
+ * origins, so only a recovery code can be used here. Anyone can open the page at another of the host's names, so the
+ * user still needs a second step there.
+ */
+export type UsableFactors = { readonly passkey: boolean; readonly app: boolean; readonly codesOnly: boolean }
 
 /** @param serverUrl the page's origin */
 export function usableFactors(
-  { factors }: Pick<FactorSet, 'factors'>,
+  { factors, recoveryCodesLeft }: Pick<FactorSet, 'factors' | 'recoveryCodesLeft'>,
   serverUrl: string,
   { passkeyRequests }: { readonly passkeyRequests: { readonly places: Pick<PasskeyPlaces, 'at'> } },
 ): UsableFactors {
   const place = passkeyRequests.places.at(serverUrl)
   const isUsable = ({ kind, rpId, refusedAt }: Factor) =>
     kind === 'passkey' && rpId === place?.rpId && refusedAt === null
-  return { passkey: factors.some(isUsable), app: factors.some(({ kind }) => kind === 'app') }
+  const [passkey, app] = [factors.some(isUsable), factors.some(({ kind }) => kind === 'app')]
+  return { passkey, app, codesOnly: !passkey && !app && factors.length > 0 && recoveryCodesLeft > 0 }
+}
+
+export function hasFactor({ passkey, app, codesOnly }: UsableFactors): boolean {
+  return passkey || app || codesOnly
 }
 
 /** Returns the factors that a page offers. `passkey` contains the options for the browser, or null. */

@@ -99,7 +99,11 @@ async function isLast(
 ): Promise<boolean> {
   const policy = await parts.policies.policyFor(solution)
   const level = levelFor(policy, { permissions: session.permissions, isRaised: false })
-  const rest = usableFactors({ factors: factors.filter((one) => one.id !== id) }, serverUrl, parts)
+  const rest = usableFactors(
+    { factors: factors.filter((one) => one.id !== id), recoveryCodesLeft: 0 },
+    serverUrl,
+    parts,
+  )
   return canRequire(level) && (level === 'passkey' ? !rest.passkey : !rest.passkey && !rest.app)
 }
 

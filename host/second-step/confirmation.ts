@@ -4,7 +4,7 @@ import { type FactorAccount, factorAccount } from '../../base/accounts/factor-ac
 import type { FoundSession } from '../../base/accounts/find-session.ts'
 import type { Session } from '../../base/accounts/sessions.ts'
 import { hasSecondStep, type SignInMethod } from '../../base/accounts/sign-in-methods.ts'
-import { type UsableFactors, usableFactors } from '../../base/accounts/usable-factors.ts'
+import { hasFactor, type UsableFactors, usableFactors } from '../../base/accounts/usable-factors.ts'
 import { goTo } from '../../base/http/go-to.ts'
 import { platformText } from '../../base/web/texts.ts'
 import type { Arrival } from '../login/arrival.ts'
@@ -44,8 +44,8 @@ export async function confirmationOf(
   parts: ConfirmationParts,
 ): Promise<{ readonly isNeeded: boolean; readonly hasFactor: boolean }> {
   const usable = usableFactors(await parts.factors.of(accountOf(session)), serverUrl, parts)
-  const hasFactor = usable.app || usable.passkey
-  return { isNeeded: !isRecent(session, parts) || (hasFactor && !hasSecondStep(session.methods)), hasFactor }
+  const has = hasFactor(usable)
+  return { isNeeded: !isRecent(session, parts) || (has && !hasSecondStep(session.methods)), hasFactor: has }
 }
 
 /** Whether the user signed in or confirmed their identity within the last `CONFIRMED_FOR`. */
@@ -116,7 +116,7 @@ export async function checkConfirmation(
 /** How the user can confirm their identity at this URL, and which of their factors work there. */
 export async function wayOf(session: Session, { serverUrl }: Arrival, parts: SecondStepParts) {
   const usable = usableFactors(await parts.factors.of(accountOf(session)), serverUrl, parts)
-  const way: Way = usable.app || usable.passkey ? 'factor' : session.factorsOf === 'users' ? 'password' : 'sign-in'
+  const way: Way = hasFactor(usable) ? 'factor' : session.factorsOf === 'users' ? 'password' : 'sign-in'
   return { way, usable }
 }
 

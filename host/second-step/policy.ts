@@ -1,5 +1,5 @@
 import { hasSecondStep, type SignInMethod } from '../../base/accounts/sign-in-methods.ts'
-import type { UsableFactors } from '../../base/accounts/usable-factors.ts'
+import { hasFactor, type UsableFactors } from '../../base/accounts/usable-factors.ts'
 
 /**
  * The users who need a second step. `off`: none. `optional`: users who have a factor. `required`: everyone that the
@@ -63,8 +63,7 @@ export function nextStep(policy: SignInPolicy, state: SignInState, now: number):
   const methods = level === 'passkey' ? state.methods.filter((method) => method !== 'provider-mfa') : state.methods
   if (level === 'off') return DONE
   const isSecondDone = hasSecondStep(methods)
-  const hasFactor = factors.passkey || factors.app
-  if (!isSecondDone && hasFactor) return { step: 'second-step' }
+  if (!isSecondDone && hasFactor(factors)) return { step: 'second-step' }
   if (level === 'optional' || meets(level, methods)) return DONE
   // At level `passkey`, users can enter a code to set up their first passkey. If they have one, a code isn't enough.
   if (isSecondDone && level === 'passkey' && factors.passkey && !methods.includes('recovery-code')) {

@@ -270,3 +270,24 @@ describe('pages', () => {
     expect(page.headers['permissions-policy']).toBe('publickey-credentials-get=(), publickey-credentials-create=()')
   })
 })
+
+test('at another of the host’s names, a user with a passkey needs a recovery code; a password is not enough', async () => {
+  const { added } = await userWithPasskey('pk-elsewhere')
+  const [code = ''] = recoveryCodesIn(added.text)
+  for (const name of ['127.0.0.1', 'x.localhost', '[::1]']) {
+    const other = await visit(host, 'pk-shop', { host: `${name}:${new URL(host.url).port}` })
+    const step = await other.signIn('pk-elsewhere')
+    expect([step.status, step.headers.location], name).toEqual([303, '/solution/pk-shop/second-step'])
+    expect((await other.session()).status).toBe(401)
+  }
+  const browser = await visit(host, 'pk-shop', { host: new URL(host.url).host })
+  await browser.signIn('pk-elsewhere')
+  const page = await browser.get('/solution/pk-shop/second-step')
+  expect(page.text).toContain('Recovery code')
+  // There is no other way, so the page links to none.
+  expect(page.text).not.toMatch(/href="[^"]*second-step/)
+  const wrong = await browser.post('/solution/pk-shop/second-step', { code: 'WRONG-CODES', recovery: 'yes' })
+  expect(wrong.status).toBe(401)
+  expect((await browser.post('/solution/pk-shop/second-step', { code, recovery: 'yes' })).status).toBe(303)
+  expect((await browser.session()).json()).toMatchObject({ username: 'pk-elsewhere' })
+})

@@ -68,10 +68,10 @@ const SECOND_STEPS: Readonly<Record<string, readonly SignInMethod[]>> = {
 }
 
 const FACTORS: Readonly<Record<string, SignInState['factors']>> = {
-  none: { passkey: false, app: false },
-  app: { passkey: false, app: true },
-  passkey: { passkey: true, app: false },
-  both: { passkey: true, app: true },
+  none: { passkey: false, app: false, codesOnly: false },
+  app: { passkey: false, app: true, codesOnly: false },
+  passkey: { passkey: true, app: false, codesOnly: false },
+  both: { passkey: true, app: true, codesOnly: false },
 }
 
 type Row = {
@@ -201,7 +201,9 @@ test('policy: users can postpone the set-up during the grace period, and nothing
   expect([asked(14), asked(400)]).toEqual([end, end])
   expect([asked(13.999, { isPostponed: true }), asked(14, { isPostponed: true })]).toEqual([{ step: 'done' }, end])
   // Only the set-up can be postponed.
-  expect(asked(1, { isPostponed: true, factors: { app: true, passkey: false } })).toEqual({ step: 'second-step' })
+  expect(asked(1, { isPostponed: true, factors: FACTORS.app as SignInState['factors'] })).toEqual({
+    step: 'second-step',
+  })
   // Without a grace period, "Not now" in a forged request has no effect.
   expect(nextStep(policyOf('required'), stateOf({ isPostponed: true }), NOW)).toEqual(end)
 })
@@ -233,6 +235,17 @@ test('policy: a remembered login without a factor lasts until the grace period e
   const policy = policyOf('required', { graceDays: 30 })
   const meets = (days: number) => stillMeets(policy, stateOf({ firstAskedAt: NOW - days * DAY }), NOW)
   expect([meets(0), meets(29.999), meets(30)]).toEqual([true, true, false])
-  const withApp = stateOf({ firstAskedAt: NOW, factors: { app: true, passkey: false } })
+  const withApp = stateOf({ firstAskedAt: NOW, factors: FACTORS.app as SignInState['factors'] })
   expect(stillMeets(policy, withApp, NOW)).toBe(false)
+})
+
+test('policy: an account that has only passkeys for another address needs a recovery code, then meets every level except passkey', () => {
+  const factors = { passkey: false, app: false, codesOnly: true }
+  for (const level of ['optional', 'required', 'passkey'] as const) {
+    const policy = policyOf(level, { graceDays: 14 })
+    const stepAfter = (...methods: SignInMethod[]) =>
+      nextStep(policy, stateOf({ methods: ['password', ...methods], factors, isPostponed: true }), NOW).step
+    expect([level, stepAfter()]).toEqual([level, 'second-step'])
+    if (level !== 'passkey') expect(stepAfter('recovery-code')).toBe('done')
+  }
 })
