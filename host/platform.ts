@@ -53,6 +53,12 @@ export async function openPlatform(options: PlatformOptions, started: AsyncDispo
   if (certificate !== null) started.defer(() => certificate.stop())
   const homeLock = holdHome(home)
   started.defer(() => homeLock.release())
+  if (!homeLock.isFirst) {
+    log.warn(
+      { home },
+      'another host uses this PLATFORM_HOME too: give each host its own folder (docs/several-nodes.md)',
+    )
+  }
   const lastVersion = checkHomeVersion(home, version)
   started.defer(() => telemetry.stop())
   // Don't wait for telemetry: the other parts can start in parallel.

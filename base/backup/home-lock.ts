@@ -12,10 +12,12 @@ import { PLATFORM, type Saved } from './saved.ts'
  */
 export type HomeLock = { release(): void }
 
+/** `isFirst` is false if another host or control center was already using the folder. */
+export type SharedHomeLock = HomeLock & { readonly isFirst: boolean }
+
 const LOCK_FILE = 'in-use'
 /** This file exists while a restore changes the folder, and after an interrupted restore. */
 const MARKER = 'restore-unfinished'
-/** How long to wait for the lock, in ms, in case another process is just acquiring it. */
 const PATIENCE = 1000
 /** https://www.sqlite.org/rescode.html#busy */
 const SQLITE_BUSY = 5
@@ -28,14 +30,17 @@ type User = Pick<Saved, 'user' | 'restoreCommand' | 'mayReplace'>
  * it is used without a lock.
  * @throws ERR_PLATFORM_IN_USE while a restore changes the folder, or after an interrupted restore
  */
-export function holdHome(home: string, { user, restoreCommand, mayReplace }: User = PLATFORM): HomeLock {
+export function holdHome(home: string, { user, restoreCommand, mayReplace }: User = PLATFORM): SharedHomeLock {
   makeHome(home)
-  const lock = lockOf(home, 'BEGIN; SELECT count(*) FROM sqlite_schema')
+  // Only one process can have this lock, but it lets others share the folder.
+  const first = lockOf(home, 'BEGIN IMMEDIATE', 0)
+  const isFirst = first !== 'taken'
+  const lock = isFirst ? first : lockOf(home, 'BEGIN; SELECT count(*) FROM sqlite_schema')
   if (lock === 'taken')
     throw inUse(
       `A backup is being restored into ${home}. Wait until "${restoreCommand}" finishes, then start the ${user}.`,
     )
-  if (!isRestoreUnfinished(home)) return lock === 'none' ? { release() {} } : lock
+  if (!isRestoreUnfinished(home)) return { release: lock === 'none' ? () => {} : lock.release, isFirst }
   if (lock !== 'none') lock.release()
   throw inUse(
     mayReplace
@@ -71,11 +76,12 @@ export function markRestore(home: string): { end(): void } {
   return { end: () => rmSync(file) }
 }
 
-function lockOf(home: string, sql: string): HomeLock | 'taken' | 'none' {
+/** @param patience how long to wait for the lock, in ms, in case another process is just acquiring it */
+function lockOf(home: string, sql: string, patience = PATIENCE): HomeLock | 'taken' | 'none' {
   const file = join(home, LOCK_FILE)
   let database: DatabaseSync | null = null
   try {
-    database = new DatabaseSync(file, { timeout: PATIENCE })
+    database = new DatabaseSync(file, { timeout: patience })
     chmodSync(file, 0o600)
     const held = database
     held.exec(sql)

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { takeHome } from '../../base/backup/home-lock.ts'
 import { childrenOf } from '../long/processes.ts'
 import { startCli, temporaryFolder } from '../support/cli.ts'
+import { startTestHost } from '../support/host.ts'
 import { ONE_SPARE } from '../support/one-spare.ts'
 
 const SETTINGS = { PORT: '0', ADMIN_PORT: '0', ENVIRONMENT: 'prod', ...ONE_SPARE }
@@ -15,6 +16,17 @@ test('start: while a restore is changing the folder, a host exits with an error 
   expect(err()).toMatch(
     /^A backup is being restored into .*Wait until "(npx )?solhost restore" finishes, then start the host\.\n$/,
   )
+})
+
+test('start: a second host with the same PLATFORM_HOME logs a warning', async () => {
+  using folder = temporaryFolder()
+  const first = await startTestHost({}, { home: folder.path })
+  const second = await startTestHost({}, { home: folder.path })
+  const warning = 'another host uses this PLATFORM_HOME too: give each host its own folder'
+  expect(second.logged()).toContain(warning)
+  expect(first.logged()).not.toContain(warning)
+  await second.stop()
+  await first.stop()
 })
 
 test('start: a signal that a sandbox process could send does not open a debugger in the host or its launcher', async () => {

@@ -11,6 +11,7 @@ test('home lock: several hosts can use a folder at the same time, and no restore
   const home = join(folder.path, 'home')
   const first = holdHome(home)
   const second = holdHome(home)
+  expect([first.isFirst, second.isFirst]).toEqual([true, false])
   expect(statSync(join(home, 'in-use')).mode & 0o777).toBe(0o600)
   expect(() => takeHome(home)).toThrow(expect.objectContaining(IN_USE))
   first.release()
