@@ -13,6 +13,7 @@ import { auditFactor } from '../login/audit-factor.ts'
 import { sendPage } from '../login/send-page.ts'
 import { setUpProofPage } from '../web/pages.ts'
 import type { StepAttempt } from './complete.ts'
+import { nextStepOf } from './gate.ts'
 import type { FoundSignIn, OpenSignIn } from './open-sign-ins.ts'
 import { stepPath } from './paths.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
@@ -78,7 +79,9 @@ export async function checkProof(attempt: StepAttempt, parts: SecondStepParts): 
   if (isProved === 'over') return new Refusal(null, () => sendStepOver(attempt))
   if (!isProved) {
     const refusal = platformText(attempt.locale, `platform.proof.${needed.kind}.wrong`)
-    return new Refusal(null, () => send(attempt, needed, false, refusal, 401, parts))
+    const next = await nextStepOf(attempt, found.open, parts)
+    const canPostpone = next.step === 'set-up' && next.canPostpone
+    return new Refusal(null, () => send(attempt, needed, canPostpone, refusal, 401, parts))
   }
   await parts.openSignIns.change(found, { ...found.open, isProved: true, code: null })
   return toSetUp

@@ -445,6 +445,18 @@ describe('the set-up of a second step during a sign-in', () => {
     expect((await again.send({ act: 'prove', code: other })).headers.location).toBe(path('bank'))
   })
 
+  test('during the grace period, the page still offers to postpone the set-up after a wrong code', async () => {
+    await addDefaultSolution(host, 'club')
+    await askAdmin(host, 'PUT', 'solutions/club/sign-in-policy', { level: 'required', graceDays: 14 })
+    await userWithAddress('sara')
+    const { page, send } = await start('sara', 'club')
+    const later = 'name="act" value="later"'
+    expect(page.text).toContain(later)
+    const wrong = await send({ act: 'prove', code: wrongFor(codeIn(await mailTo('sara@example.org', 3))) })
+    expect([wrong.status, wrong.text.includes(later)]).toEqual([401, true])
+    expect((await send({ act: 'later' })).headers.location).toBe('/solution/club/index.html')
+  })
+
   test('users without a confirmed address can set up a factor with only their password', async () => {
     await addUser(host, 'pia', { email: 'pia@example.org' })
     expect((await start('pia', 'bank')).page.text).toContain('name="setup"')
