@@ -4,10 +4,12 @@ import type { FoundSession } from '../../base/accounts/find-session.ts'
 import { walkSignIn } from '../../base/accounts/sign-in-steps.ts'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { requireFrameOfOurs, requireNavigation } from '../../base/http/fetch-metadata.ts'
+import { goTo } from '../../base/http/go-to.ts'
 import { readForm } from '../../base/http/read-body.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { type Arrival, readArrival } from '../login/arrival.ts'
 import { readPlatformForm } from '../login/own-page.ts'
+import { signInModeOf } from '../login/sign-in-mode.ts'
 import type { Maintenance } from '../maintenance/maintenance.ts'
 import { showAccount, submitAccount } from './account.ts'
 import { findOpen, type StepWay } from './complete.ts'
@@ -64,13 +66,16 @@ export function addSecondStepRoutes(
     })
   }
 
-  /** Pages for users who are signed in. */
+  /** Pages for users who are signed in. Other users are sent to the login page. */
   function own(path: string, show: OwnPage, submit: OwnForm): void {
     signedIn(path, show, submit, async (ctx, solution) => {
       requireNavigation(ctx)
       const found = await findSession(ctx, solution)
       // The issuer of a login token vouches for the user, so there is no account to manage here.
-      return found?.session.methods.includes('token') ? null : found
+      const hasNone = signInModeOf(solution) === 'NONE' || found?.session.methods.includes('token')
+      if (hasNone) throw new PlatformError('ERR_NOT_FOUND', 'You have no account in this solution.')
+      if (found === null) goTo(ctx, `/solution/${solution.name}/index.html`)
+      return found
     })
   }
 
@@ -78,10 +83,13 @@ export function addSecondStepRoutes(
   function framed(path: string, show: OwnPage, submit: OwnForm): void {
     signedIn(path, show, submit, async (ctx, solution) => {
       requireFrameOfOurs(ctx)
-      return findSession(ctx, solution)
+      const found = await findSession(ctx, solution)
+      if (found === null) throw new PlatformError('ERR_NOT_FOUND', 'You are signed out. Open the solution again.')
+      return found
     })
   }
 
+  /** @param admit returns null if it has already sent a response */
   function signedIn(
     path: string,
     show: OwnPage,
@@ -91,15 +99,17 @@ export function addSecondStepRoutes(
     const arrive = async (ctx: Context) => {
       const solution = await needSolution(ctx)
       const found = await admit(ctx, solution)
-      if (found === null) throw new PlatformError('ERR_NOT_FOUND', 'Sign in to see your account.')
+      if (found === null) return null
       return { arrival: readArrival(ctx, solution, found.session.locale, parts.sites), found }
     }
     router.get(path, async (ctx) => {
-      const { arrival, found } = await arrive(ctx)
-      await show(arrival, found, parts)
+      const arrived = await arrive(ctx)
+      if (arrived !== null) await show(arrived.arrival, arrived.found, parts)
     })
     router.post(path, async (ctx) => {
-      const { arrival, found } = await arrive(ctx)
+      const arrived = await arrive(ctx)
+      if (arrived === null) return
+      const { arrival, found } = arrived
       await submit(arrival, found, await readPlatformForm(arrival, parts), parts)
     })
   }

@@ -38,7 +38,7 @@ describe('a user with an authenticator app', () => {
     expect(browser.cookie('known')).toBeUndefined()
     // With only the password, the user can open neither the set-up nor the account page.
     expect((await browser.get('/solution/shop/set-up')).headers.location).toBe('/solution/shop/second-step')
-    expect((await browser.get('/solution/shop/account')).status).toBe(404)
+    expect((await browser.get('/solution/shop/account')).headers.location).toBe('/solution/shop/index.html')
     const page = await browser.get('/solution/shop/second-step')
     expect(page.text).toContain('autocomplete="one-time-code"')
     const wrong = await step(browser, { code: wrongCode(secret) })
@@ -238,6 +238,17 @@ test('the account page does not show the activity of an earlier user with the sa
   expect(activity.match(/scope="row"/g)).toHaveLength(1)
 })
 
+test('the account page sends users who are signed out to the login page', async () => {
+  const browser = await visit(host, 'shop')
+  const sent = [
+    await browser.get('/solution/shop/account'),
+    await browser.get('/solution/shop/confirm?for=account'),
+    await browser.post('/solution/shop/account', { act: 'end-others' }),
+  ]
+  const answers = sent.map(({ status, headers }) => [status, headers.location])
+  expect(answers).toEqual(sent.map(() => [303, '/solution/shop/index.html']))
+})
+
 test('the account page ignores a form for an action that it does not offer', async () => {
   await addUser(host, 'kim')
   const browser = await visit(host, 'shop')
@@ -255,7 +266,6 @@ test('the pages of the second step require an open sign-in and their own form', 
     expect((await browser.get(`/solution/shop/${page}`)).status).toBe(410)
     expect((await browser.post(`/solution/shop/${page}`, { code: '123456' })).status).toBe(410)
   }
-  for (const page of ['account', 'confirm']) expect((await browser.get(`/solution/shop/${page}`)).status).toBe(404)
   const { secret } = await userWithApp('ada')
   await browser.signIn('ada')
   const foreign = await browser.post('/solution/shop/second-step', { code: codeOf(secret, 0) }, { token: null })
