@@ -1,6 +1,6 @@
 import type { RouterMiddleware } from '@koa/router'
 import type Koa from 'koa'
-import type { Middleware } from 'koa'
+import type { Context, Middleware } from 'koa'
 import type { Logger } from 'pino'
 import type { FormTokens } from '../base/accounts/form-token.ts'
 import type { KnownBrowsers } from '../base/accounts/known-browser.ts'
@@ -17,6 +17,8 @@ import { appOf, openingSteps } from '../base/http/opening-steps.ts'
 import { routesBySegment } from '../base/http/routes-by-segment.ts'
 import type { Sites } from '../base/http/sites.ts'
 import { redirectToHttps } from '../base/tls/redirect.ts'
+import { type ErrorModel, errorPage } from '../base/web/pages.ts'
+import type { PageFrame } from '../base/web/render-page.ts'
 import type { Supervisor } from '../runtime/supervisor.ts'
 import type { AdminSecondStep } from './access/admin-second-step.ts'
 import { admitPageSession } from './access/admit-page-session.ts'
@@ -161,10 +163,15 @@ function opening(parts: HostParts, port: 'pages' | 'admin' = 'pages'): Middlewar
   const isFromProxy = createProxyCheck(settings.trustedProxies)
   return openingSteps({
     ...parts,
-    errors: { isLive },
+    errors: { isLive, page: hostErrorPage },
     ...(port === 'pages' ? { early: parts.refuseFloods } : {}),
     measure: measureRequests({ telemetry, port, isFromProxy }),
   })
+}
+
+/** An error page. If a link can't be used, the page links to the login page next to the link's page. */
+function hostErrorPage(_ctx: Context, frame: PageFrame, model: ErrorModel): string {
+  return errorPage(frame, model.kind === 'link-over' ? { ...model, signIn: { href: 'index.html' } } : model)
 }
 
 function adminApiStep(parts: HostParts): Middleware {

@@ -29,6 +29,8 @@ export type ErrorModel = {
   /** The correlation id, for support. */
   readonly reference: string
   readonly retry?: { readonly href: string }
+  /** The login page. */
+  readonly signIn?: { readonly href: string }
 }
 
 /** The script that lets users submit forms with a passkey. */

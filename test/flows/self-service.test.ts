@@ -97,6 +97,7 @@ describe('a forgotten password', () => {
     expect([done.status, done.headers.location]).toEqual([303, '/solution/shop/index.html?password-changed'])
     const over = await send({ token, new: NEW, repeat: NEW })
     expect([over.status, over.text.includes('This link can’t be used')]).toEqual([410, true])
+    expect(over.text).toContain('<a class="button" href="index.html">Back to sign-in</a>')
 
     // The sessions and remembered logins ended, and the address is now verified.
     expect((await signedIn.session()).status).toBe(401)
