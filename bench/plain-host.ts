@@ -192,7 +192,7 @@ const parts: HostParts = {
   tokens,
   mail,
   linkedUsers,
-  notices: createNotices(mail, log),
+  notices: createNotices(mail, log, null),
   ...createSelfService(needs),
   grants: createGrants(db, key),
   secrets,

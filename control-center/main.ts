@@ -124,7 +124,7 @@ async function startParts(
   const factors = createFactors(db, limits)
   const confirmations = createConfirmations(factors, limits)
   const access = createAccess({ users, pageSessions, apiTokens, organisations, audit, confirmations })
-  const notices = createNotices(mail, log)
+  const notices = createNotices(mail, log, settings.publicUrl?.host ?? null)
   started.defer(() => notices.settle())
   const formTokens = createFormTokens(key)
   const stepNeeds = { db, key, limits, passwords, formTokens, factors, users, organisations, notices, isShared }

@@ -55,10 +55,11 @@ export async function resetSecondFactor(
 /** @returns null if no mail server is configured @throws ERR_PLATFORM_KEY */
 async function noticesOf(
   db: CenterDatabase,
-  { mail, home, platformKey }: CenterSettings,
+  { mail, home, platformKey, publicUrl }: CenterSettings,
   log: Pick<Logger, 'info' | 'warn' | 'error'>,
 ): Promise<Notices | null> {
   if (mail === null) return null
   const key = await openPlatformKey(db, home, platformKey)
-  return createNotices(createMail({ db, service: CENTER_MAIL, key, handOver: createHandOver(mail), log }), log)
+  const sender = createMail({ db, service: CENTER_MAIL, key, handOver: createHandOver(mail), log })
+  return createNotices(sender, log, publicUrl?.host ?? null)
 }

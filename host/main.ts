@@ -163,7 +163,8 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
   const directoryParts = createDirectoryParts({ db, key, limits, audit, log, endAccess, now: testing.now })
   const mail = createHostMail(settings, { db, key, log })
   started.defer(mail.start())
-  const notices = createNotices(mail, log)
+  const serverName = settings.publicUrl?.host ?? settings.solutionOrigin?.suffix.slice(1) ?? null
+  const notices = createNotices(mail, log, serverName)
   started.defer(() => notices.settle())
   const passwordChanged = (user: Pick<User, 'username' | 'email' | 'locale'>) => notices.send('password', user)
   const userPorts = {

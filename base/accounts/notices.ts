@@ -17,7 +17,8 @@ export interface Notices {
   settle(): Promise<void>
 }
 
-export function createNotices(mail: Mail, log: Pick<Logger, 'warn'>): Notices {
+/** @param server the service's host name, which the emails show; null if it isn't configured */
+export function createNotices(mail: Mail, log: Pick<Logger, 'warn'>, server: string | null): Notices {
   let running: Promise<unknown> = Promise.resolve()
 
   async function queue(kind: NoticeKind, { username, email, locale }: Notified): Promise<void> {
@@ -25,10 +26,11 @@ export function createNotices(mail: Mail, log: Pick<Logger, 'warn'>): Notices {
     if (!mail.isSetUp || !to.success) return
     const text = (key: string, ...values: readonly string[]) => platformText(locale ?? 'en', key, values)
     const what = text(`platform.notice.${kind}`)
+    const where = server === null ? '' : `\n${text('platform.notice.server', server)}`
     await mail.send({
       to: to.data,
       subject: text('platform.notice.subject'),
-      text: text('platform.notice.text', username, what),
+      text: text('platform.notice.text', username, what, where),
     })
   }
 

@@ -23,11 +23,12 @@ export interface PasswordChanges {
   /**
    * Sets a password that the user chose, and ends the user's sessions.
    * @param user the user before they proved their identity
+   * @param locale the language of the email about the change, unless the user has a stored one
    * @returns null if the password was set, otherwise why it was rejected. `changed` means that the user was disabled or
    *   deleted, or that their password changed in the meantime
    * @throws ERR_PASSWORDS_BUSY, ERR_REQUEST_INVALID if a directory manages the user's password
    */
-  choosePassword(user: OwnPassword, password: string): Promise<PasswordFault | 'changed' | null>
+  choosePassword(user: OwnPassword, password: string, locale?: string): Promise<PasswordFault | 'changed' | null>
 }
 
 export type PasswordChangeNeeds = {
@@ -55,10 +56,10 @@ export function createPasswordChanges(needs: PasswordChangeNeeds): PasswordChang
     return columnsOf({ mustChangePassword }, await passwords.hash(password), now())
   }
 
-  async function afterChange(row: UserRow): Promise<void> {
+  async function afterChange(row: UserRow, locale?: string): Promise<void> {
     failures.forget(row.uid)
     await endAccess(row.uid)
-    passwordChanged?.(row)
+    passwordChanged?.({ ...row, locale: row.locale ?? locale ?? null })
   }
 
   return {
@@ -71,13 +72,13 @@ export function createPasswordChanges(needs: PasswordChangeNeeds): PasswordChang
       await afterChange(row)
       return null
     },
-    async choosePassword({ uid, passwordChangedAt }, password) {
+    async choosePassword({ uid, passwordChangedAt }, password, locale) {
       const row = await readRow(db, uid)
       if (row === undefined || row.password_changed_at !== passwordChangedAt) return 'changed'
       const fault = await faultOfNew(row, password)
       if (fault !== null) return fault
       if (!(await replacePassword(db, row, await columnsFor(password, false)))) return 'changed'
-      await afterChange(row)
+      await afterChange(row, locale)
       return null
     },
   }

@@ -20,11 +20,12 @@ export interface LinkedUsers {
   /**
    * Sets a password that the user chose with a link, marks the link as used, and ends the user's sessions and
    * remembered logins. A mailed link also verifies the user's address.
+   * @param locale the language of the email about the change, unless the user has a stored one
    * @returns null if the password was set, otherwise why it was rejected; the link then stays valid. `over` means that
    *   the link was used or revoked in the meantime, that the user was disabled, or that their password or address changed
    * @throws ERR_PASSWORDS_BUSY
    */
-  choosePassword(link: FoundLink, password: string): Promise<PasswordFault | 'over' | null>
+  choosePassword(link: FoundLink, password: string, locale?: string): Promise<PasswordFault | 'over' | null>
   /**
    * Sets the user's email address, and marks it as verified.
    * @returns false if the user was disabled, or if their password or address changed in the meantime
@@ -79,7 +80,7 @@ export function createLinkedUsers(parts: LinkedUsersParts, now: () => number = D
       const found = byName ?? (byAddress.length === 1 ? byAddress[0] : undefined)
       return found === undefined || found.password_hash === null ? null : users.get(found.uid)
     },
-    async choosePassword({ user, row: link }, password) {
+    async choosePassword({ user, row: link }, password, locale) {
       const row = await db.selectFrom('users').selectAll().where('uid', '=', user.uid).executeTakeFirst()
       if (row === undefined || row.directory !== null) return 'over'
       const fault = await check.faultOfNew(row, password)
@@ -92,7 +93,7 @@ export function createLinkedUsers(parts: LinkedUsersParts, now: () => number = D
       })
       if (!isSet) return 'over'
       await endAccess(user.uid)
-      passwordChanged?.(user)
+      passwordChanged?.({ ...user, locale: user.locale ?? locale ?? null })
       return null
     },
     verifyAddress: (user, address) => update(db, user, { email: address, email_verified_at: now() }),

@@ -122,7 +122,7 @@ export function createChangePasswordPages(
       if (refusal !== null) return { status: refusal.isThrottled ? 429 : 422, text: refusal.text }
     }
     if (wanted !== fields.get('repeat')) return { status: 422, text: platformText(locale, 'platform.password.differ') }
-    const fault = await users.choosePassword(user, wanted)
+    const fault = await users.choosePassword(user, wanted, locale)
     return fault === null || fault === 'changed'
       ? fault
       : { status: 422, text: platformText(locale, fault.key, fault.values) }

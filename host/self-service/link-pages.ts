@@ -70,7 +70,7 @@ async function choosePassword(opened: Opened, parts: SelfServiceParts): Promise<
   if (wanted === undefined) return sendChoice(opened, null, parts)
   if (wanted !== fields.get('repeat'))
     return sendChoice(opened, platformText(locale, 'platform.password.differ'), parts)
-  const fault = await parts.linkedUsers.choosePassword(found, wanted)
+  const fault = await parts.linkedUsers.choosePassword(found, wanted, locale)
   note(arrival, found, 'password-change', fault === null ? 'ok' : 'refused', parts)
   if (fault === 'over') throw over()
   if (fault !== null) return sendChoice(opened, platformText(locale, fault.key, fault.values), parts)
@@ -98,7 +98,9 @@ async function verifyAddress({ arrival, page, token, found, fields }: Opened, pa
   if (!(await parts.links.take(found))) throw over()
   if (!(await parts.linkedUsers.verifyAddress(user, address))) throw over()
   note(arrival, found, 'address-change', 'ok', parts)
-  if (user.email !== null && user.email !== address) parts.notices.send('address', user)
+  if (user.email !== null && user.email !== address) {
+    parts.notices.send('address', { ...user, locale: user.locale ?? arrival.locale })
+  }
   const { title } = arrival.solution.manifest
   sendPage(arrival, 200, (frame) => addressVerifiedPage(frame, { solution: { title }, address, href }))
 }

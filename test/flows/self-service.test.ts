@@ -110,7 +110,7 @@ describe('a forgotten password', () => {
     const notice = await mailTo('anna@example.org', 2)
     expect([notice.subject, notice.text]).toEqual([
       'Your account was changed',
-      expect.stringContaining('Your password was changed.\nUsername: anna\n'),
+      expect.stringContaining('Your password was changed.\nUsername: anna\nServer: apps.example.org\n'),
     ])
     expect((await entriesOf('password-forgotten'))[0]).toMatchObject({ actor: 'user:anna', outcome: 'ok' })
     expect((await entriesOf('password-change'))[0]).toMatchObject({ actor: 'user:anna', outcome: 'ok' })
@@ -215,6 +215,21 @@ test('users get an email when an operator changes their password by an import or
   // Notices are sent in order, so no earlier notice can arrive after this email.
   expect((await mailTo('ivo@example.org')).text).toContain('Your password was changed.')
   expect([...mailsTo('iva@example.org'), ...mailsTo('ivo2@example.org')]).toEqual([])
+})
+
+test('emails about a change by the user are in the browser’s language if the user has no stored one', async () => {
+  const german = { 'accept-language': 'de' }
+  await addUser(host, 'udo', { email: 'udo@example.org' })
+  await forgotten('udo', german)
+  const token = tokenIn(linkIn(await mailTo('udo@example.org')))
+  const visitor = await visit(host, 'shop', german)
+  await visitor.get('/solution/shop/new-password')
+  await visitor.post('/solution/shop/new-password', { token, new: NEW, repeat: NEW })
+  expect((await mailTo('udo@example.org', 2)).text).toContain('Benutzername: udo\n')
+  await visitor.signIn('udo', NEW)
+  await visitor.get('/solution/shop/password')
+  await visitor.post('/solution/shop/password', { current: NEW, new: PASSWORD, repeat: PASSWORD })
+  expect((await mailTo('udo@example.org', 3)).text).toContain('Benutzername: udo\n')
 })
 
 test('users get an email about a new app and about new recovery codes, one for each change', async () => {
