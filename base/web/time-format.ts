@@ -32,6 +32,17 @@ export function axisTimeFormat(locale: string, span: number): Intl.DateTimeForma
   return new Intl.DateTimeFormat(dayFirst(locale), { ...parts, timeZone: 'UTC' })
 }
 
+/**
+ * Returns a duration in words, such as `7 days` or `1 hour`. Chosen here: up to one day in hours, because "24 hours" is
+ * more exact than "1 day".
+ * @param locale a language of the platform's texts
+ * @param duration in ms, of whole hours; of whole days if longer than one day
+ */
+export function durationText(locale: string, duration: number): string {
+  const [unit, length] = duration > 86_400_000 ? (['day', 86_400_000] as const) : (['hour', 3_600_000] as const)
+  return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(duration / length)
+}
+
 /** Returns the locale for formatting dates with the day first. */
 export function dayFirst(locale: string): string {
   return /^en\b/i.test(locale) ? 'en-GB' : locale

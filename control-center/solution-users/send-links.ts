@@ -1,5 +1,6 @@
 import type { Mail } from '../../base/mail/mail.ts'
 import type { MailOrigin } from '../../base/mail/mail-shares.ts'
+import { durationText } from '../../base/web/time-format.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Organisation } from '../access/organisation.ts'
 import { CENTER_TEXTS } from '../web/render.ts'
@@ -60,11 +61,12 @@ export function createSendLinks(links: UserLinks, mail: Mail): SendLinks {
     askedBy: MailOrigin['askedBy'],
   ): Promise<void> {
     const { organisation, solution, user } = recipient
-    const text = (part: string, ...values: readonly (string | number)[]) =>
+    const text = (part: string, ...values: readonly string[]) =>
       CENTER_TEXTS.text(user.locale, `letter.${kind}.${part}`, values)
     const subject = text('subject', solution, organisation.title)
     const name = user.displayName ?? user.username
-    const body = text('text', name, user.username, solution, organisation.title, link, lifetime / HOUR)
+    const validFor = durationText(CENTER_TEXTS.language(user.locale), lifetime)
+    const body = text('text', name, user.username, solution, organisation.title, link, validFor)
     await mail.send({ to, subject, text: body }, { organisation: organisation.id, askedBy })
   }
 

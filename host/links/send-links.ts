@@ -3,7 +3,8 @@ import { MailAddress } from '../../base/config/mail-address.ts'
 import type { Sites } from '../../base/http/sites.ts'
 import type { Mail } from '../../base/mail/mail.ts'
 import type { MailOrigin } from '../../base/mail/mail-shares.ts'
-import { platformText } from '../../base/web/texts.ts'
+import { platformLanguage, platformText } from '../../base/web/texts.ts'
+import { durationText } from '../../base/web/time-format.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import { BY_ANYBODY, BY_OPERATOR } from './host-mail.ts'
@@ -73,8 +74,6 @@ const PAGES: Readonly<Record<LinkKind, string>> = {
   'set-up': 'set-up',
 }
 
-const HOUR = 3_600_000
-
 export function createSendLinks({ links, mail, sites }: SendLinksParts): SendLinks {
   /** The token is in the fragment, so that it doesn't appear in the logs of servers and proxies. */
   function linkTo({ name }: LinkSolution, kind: LinkKind, { token }: MadeLink): string {
@@ -88,17 +87,13 @@ export function createSendLinks({ links, mail, sites }: SendLinksParts): SendLin
     origin: MailOrigin,
   ): Promise<void> {
     const { username, displayName } = user
-    const text = (part: string, ...values: readonly (string | number)[]) =>
-      platformText(user.locale ?? locale, `platform.letter.${kind}.${part}`, values)
+    const language = platformLanguage(user.locale ?? locale)
+    const text = (part: string, ...values: readonly string[]) =>
+      platformText(language, `platform.letter.${kind}.${part}`, values)
     const link = linkTo(solution, kind, made)
-    await mail.send(
-      {
-        to,
-        subject: text('subject', solution.title),
-        text: text('text', displayName ?? username, username, solution.title, link, LINK_LIFETIMES[kind] / HOUR),
-      },
-      origin,
-    )
+    const validFor = durationText(language, LINK_LIFETIMES[kind])
+    const body = text('text', displayName ?? username, username, solution.title, link, validFor)
+    await mail.send({ to, subject: text('subject', solution.title), text: body }, origin)
   }
 
   async function mailRequested(requested: RequestedLink): Promise<boolean> {

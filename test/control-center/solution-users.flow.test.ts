@@ -264,6 +264,7 @@ describe('links', () => {
     expect(mailedTo).toBe(email)
     await mailTo(email)
     expect(server.mails.at(-1)?.text).toContain('Hallo Änna,')
+    expect(server.mails.at(-1)?.text).toContain('verloopt na 7 dagen.')
     const link = linkOf(server)
     expect(JSON.stringify((await center.api('GET', `${USERS}/${uid}`)).body)).not.toContain(link.split('=').at(-1))
     // The token is in the fragment, so proxies and servers never receive it. The page is the same for every link.

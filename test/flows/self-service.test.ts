@@ -252,6 +252,7 @@ describe('links from operators', () => {
       invitation: { mailedTo: 'finn@example.org', link: null, expiresAt: expect.any(Number) },
     })
     const mail = await mailTo('finn@example.org')
+    expect(mail.text).toContain('verloopt na 7 dagen.')
     expect([mail.subject, linkIn(mail).split('#')[0]]).toEqual([
       'Uw toegang tot Shop',
       `${PUBLIC_URL}/solution/shop/invitation`,
