@@ -12,7 +12,31 @@ import {
   untilTrue,
 } from '../support/browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
-import { addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
+import { addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
+
+const NEW = 'quiet rivers run at night'
+
+/** Returns the words in table cells and in their labels that are broken over two lines. */
+const BROKEN_WORDS = `[...document.querySelectorAll('td[data-label]')].flatMap((cell) => {
+  // The text of a pseudo-element can't be measured, so measure a copy of the label.
+  const { fontSize, width } = getComputedStyle(cell, '::before')
+  const label = document.createElement('span')
+  label.textContent = cell.dataset.label
+  Object.assign(label.style, { display: 'block', fontSize, width })
+  cell.append(label)
+  const words = [...cell.childNodes].flatMap((node) => {
+    const text = node instanceof Text ? node : node.firstChild
+    if (!(text instanceof Text)) return []
+    return [...text.data.matchAll(/\\p{L}+/gu)].filter(({ 0: word, index }) => {
+      const range = new Range()
+      range.setStart(text, index)
+      range.setEnd(text, index + word.length)
+      return range.getClientRects().length > 1
+    })
+  })
+  label.remove()
+  return words.map(([word]) => word)
+})`
 
 describe.skipIf(browserPath === undefined)('the admin pages for users, in a browser', () => {
   let host: TestHost
@@ -198,6 +222,35 @@ describe.skipIf(browserPath === undefined)('the admin pages for users, in a brow
       expect(items).toEqual([expect.objectContaining({ actor })])
     },
   )
+
+  test('on a phone, the list and the account page break no German word in a table', async () => {
+    await addUser(host, 'ines', { permissions: ['Users'] })
+    const context = await browser.newContext({ locale: 'de-DE', viewport: { width: 390, height: 800 } })
+    page = await context.newPage()
+    await open('/admin/users')
+    await page.waitForSelector('td[data-label=Berechtigungen]')
+    expect(await page.evaluate(BROKEN_WORDS)).toEqual([])
+    await page.setViewportSize({ width: 320, height: 640 })
+    await page.goto(`${host.url}/solution/crm/index.html`)
+    await page.fill('#username', 'ines')
+    await page.fill('#password', PASSWORD)
+    await page.click('#submit')
+    await page.waitForURL('**/index.html')
+    await page.goto(`${host.url}/solution/crm/password`)
+    await page.fill('#current', PASSWORD)
+    await page.fill('#new', NEW)
+    await page.fill('#repeat', NEW)
+    await page.click('main form button[type=submit]')
+    await page.waitForURL('**/index.html?password-changed')
+    await page.fill('#username', 'ines')
+    await page.fill('#password', NEW)
+    await page.click('#submit')
+    await page.waitForURL('**/index.html')
+    await page.goto(`${host.url}/solution/crm/account`)
+    await page.waitForSelector('td:has-text("Passwortänderung")')
+    expect(await page.evaluate(BROKEN_WORDS)).toEqual([])
+    await context.close()
+  })
 
   test('the list can be searched by any part of the name, email address or uid', async () => {
     await addUser(host, 'kate', { email: 'sales@kites.example' })
