@@ -200,6 +200,10 @@ test('a passkey is accepted as a second step and for a confirmation, only on the
   const browser = browserAt(local)
   await browser.signIn()
   expect((await browser.get('/admin/account')).text).toContain('Add a passkey')
+  const atAddress = browserAt(other)
+  await atAddress.signIn()
+  const shown = (await atAddress.get('/admin/account')).text
+  expect([shown.includes('Add a passkey'), shown.includes('you can open http://localhost')]).toEqual([false, true])
   const device = createPasskeyDevice(local.adminUrl)
   const offered = passkeyOptionsIn((await browser.post('/admin/account', { act: 'new-passkey' })).text) ?? ''
   expect(JSON.parse(offered)).toMatchObject({ rp: { id: 'localhost' }, user: { name: 'admin' } })
