@@ -5,5 +5,8 @@ import { z } from '../../runtime/zod.ts'
 export function readWith<T>(schema: z.ZodType<T>, value: unknown): T {
   const checked = schema.safeParse(value)
   if (checked.success) return checked.data
-  throw new PlatformError('ERR_REQUEST_INVALID', z.prettifyError(checked.error).slice(0, 2000))
+  const faults = checked.error.issues.map(({ path, message }) => {
+    return path.length === 0 ? message : `${z.core.toDotPath(path)}: ${message}`
+  })
+  throw new PlatformError('ERR_REQUEST_INVALID', faults.join('; ').slice(0, 2000))
 }

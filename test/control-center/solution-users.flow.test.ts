@@ -100,7 +100,7 @@ describe('users in the API', () => {
     [{ username: 'x', password: 'short' }, 'at least'],
     [{ username: 'x', permissions: ['a\u202eb'] }, 'visible'],
     [{ username: 'x', tenant: [] }, 'tenant'],
-    [{ username: 'x', tenant: [7, 'north\nsouth'] }, 'must be one line without control characters\n  → at tenant[1]'],
+    [{ username: 'x', tenant: [7, 'north\nsouth'] }, 'tenant[1]: must be one line without control characters'],
     [{ username: 'x', isAdmin: true }, 'isAdmin'],
   ])('%j is rejected', async (wanted, what) => {
     const { status, body } = await center.api('POST', USERS, wanted)
