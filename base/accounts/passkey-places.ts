@@ -4,6 +4,8 @@ import type { PasskeyPlace } from './passkeys.ts'
 
 /** Decides where passkeys are offered. */
 export interface PasskeyPlaces {
+  /** Whether users open all pages at the same origin. Otherwise, each solution's origin has its own passkeys. */
+  readonly isShared: boolean
   /**
    * @param origin of the page
    * @returns null if passkeys are not offered there
@@ -25,7 +27,7 @@ export function ownPasskeyPlaces(isOn: boolean): PasskeyPlaces {
     const { hostname, origin: exact } = new URL(origin)
     return { rpId: hostname, origin: exact }
   }
-  return { at, isBlockedByAddress: (origin) => isOn && !takesPasskeys(origin), onLoginPage: at }
+  return { isShared: true, at, isBlockedByAddress: (origin) => isOn && !takesPasskeys(origin), onLoginPage: at }
 }
 
 /** Whether browsers allow passkeys at an origin. They require a host name and https; on loopback, http is enough. */

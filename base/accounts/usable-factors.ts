@@ -5,8 +5,8 @@ import type { PasskeyPage, PasskeyPurpose, PasskeyRequests } from './passkey-req
 
 /**
  * The account's factors that can be used at the page's origin. `codesOnly`: the account has only passkeys for other
- * origins, so only a recovery code can be used here. Anyone can open the page at another of the host's names, so the
- * user still needs a second step there.
+ * names of the same host, so only a recovery code can be used here. An attacker can open the page at any of these names,
+ * so the user still needs a second step. Passkeys for other solutions' origins don't count.
  */
 export type UsableFactors = { readonly passkey: boolean; readonly app: boolean; readonly codesOnly: boolean }
 
@@ -14,13 +14,14 @@ export type UsableFactors = { readonly passkey: boolean; readonly app: boolean; 
 export function usableFactors(
   { factors, recoveryCodesLeft }: Pick<FactorSet, 'factors' | 'recoveryCodesLeft'>,
   serverUrl: string,
-  { passkeyRequests }: { readonly passkeyRequests: { readonly places: Pick<PasskeyPlaces, 'at'> } },
+  { passkeyRequests }: { readonly passkeyRequests: { readonly places: Pick<PasskeyPlaces, 'at' | 'isShared'> } },
 ): UsableFactors {
   const place = passkeyRequests.places.at(serverUrl)
   const isUsable = ({ kind, rpId, refusedAt }: Factor) =>
     kind === 'passkey' && rpId === place?.rpId && refusedAt === null
   const [passkey, app] = [factors.some(isUsable), factors.some(({ kind }) => kind === 'app')]
-  return { passkey, app, codesOnly: !passkey && !app && factors.length > 0 && recoveryCodesLeft > 0 }
+  const isElsewhere = passkeyRequests.places.isShared && !passkey && !app && factors.length > 0
+  return { passkey, app, codesOnly: isElsewhere && recoveryCodesLeft > 0 }
 }
 
 export function hasFactor({ passkey, app, codesOnly }: UsableFactors): boolean {

@@ -34,6 +34,7 @@ export function createPasskeyPlaces(
   }
 
   return {
+    isShared: sites.shared,
     at,
     isBlockedByAddress: (origin) => passkeys !== 'off' && !takesPasskeys(origin),
     isOfferedFor(solution) {
