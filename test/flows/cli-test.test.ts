@@ -219,7 +219,7 @@ test('a value that a rule refuses is shown, as to a user', async () => {
   const client = await solution.open({ user: { username: 'bo', permissions: ['Boss'] } })
   await client.type('count', 12)
   assert.equal(client.elements.count, {
-    type: 'number', label: 'Count', visible: true, enabled: true, value: null, required: false,
+    type: 'number', label: 'Count', visible: true, enabled: true, value: 12, required: false,
     error: 'Maximum: 9.',
   })
   await client.click('secret')
