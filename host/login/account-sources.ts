@@ -131,7 +131,7 @@ function usersTable(users: Users): FormSource {
   }
 }
 
-function authenticatorModule(users: Pick<Users, 'recheck'>, ask: AuthenticatorQuestion): FormSource {
+function authenticatorModule(users: Pick<Users, 'recheck' | 'get'>, ask: AuthenticatorQuestion): FormSource {
   return {
     name: '',
     method: 'script',
@@ -156,8 +156,13 @@ function authenticatorModule(users: Pick<Users, 'recheck'>, ask: AuthenticatorQu
     // If the script did not use the users table, its users are not stored in the platform, so the platform can't end
     // their access.
     stillHolds: async (_asking, { login, effects }) =>
-      effects.authenticatedUid !== login.uid || (await users.recheck(login.uid)) !== null,
+      effects.authenticatedUid !== login.uid || isEnabled(users, login.uid),
   }
+}
+
+/** Whether a user of the users table is enabled. Doesn't ask their directory, which was asked a moment ago. */
+export async function isEnabled(users: Pick<Users, 'get'>, uid: string): Promise<boolean> {
+  return (await users.get(uid))?.enabled === true
 }
 
 function refused(): SignInAnswer {

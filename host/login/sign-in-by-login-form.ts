@@ -2,6 +2,7 @@ import type { Context } from 'koa'
 import { factorAccount } from '../../base/accounts/factor-account.ts'
 import { Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
 import type { Throttle } from '../../base/accounts/throttle.ts'
+import type { Users } from '../../base/accounts/users.ts'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { noEffects } from '../../base/bundles/host-call.ts'
 import { mayGrant } from '../../base/bundles/prepared-solution.ts'
@@ -10,6 +11,7 @@ import { goTo } from '../../base/http/go-to.ts'
 import { readForm } from '../../base/http/read-body.ts'
 import type { Sites } from '../../base/http/sites.ts'
 import { PlatformError } from '../../runtime/errors.ts'
+import { isEnabled } from './account-sources.ts'
 import { type Arrival, readArrival } from './arrival.ts'
 import type { LoginTokens } from './login-token.ts'
 import { cameFromOwnPage } from './own-page.ts'
@@ -24,6 +26,7 @@ export type LoginFormParts = SessionParts & {
   readonly throttle: Throttle
   readonly loginTokens: LoginTokens
   readonly clientSignIns: ClientSignIns
+  readonly users: Pick<Users, 'get'>
 }
 
 /**
@@ -57,7 +60,13 @@ export const BY_LOGIN_FORM: WayOfSigningIn<Attempt, Attempt, FormSignIn, SignedI
     const { login, tenant, locale, isOfClient } = signIn
     const effects = { ...noEffects(), login, tenant, locale }
     const { account, methods } = firstStepOf(attempt, signIn)
-    const basis = isOfClient ? { ...BASIS_OF_TOKEN, factorsOf: account.source, methods } : BASIS_OF_TOKEN
+    const basis = isOfClient
+      ? {
+          ...BASIS_OF_TOKEN,
+          ...{ factorsOf: account.source, methods },
+          stillHolds: async () => account.source !== 'users' || isEnabled(parts.users, login.uid),
+        }
+      : BASIS_OF_TOKEN
     // Never remember this user, because no source could check them again. A remembered login would stay valid after the
     // user lost their permissions.
     const session = await acceptSignIn(attempt, { login, effects }, basis, null, parts)

@@ -4,6 +4,7 @@ import { Refusal, type WayOfSigningIn } from '../../base/accounts/sign-in-steps.
 import { noEffects } from '../../base/bundles/host-call.ts'
 import { readCookies, setCookie } from '../../base/http/cookies.ts'
 import { goTo } from '../../base/http/go-to.ts'
+import { isEnabled } from '../login/account-sources.ts'
 import type { Arrival } from '../login/arrival.ts'
 import { cameFromOwnPage } from '../login/own-page.ts'
 import { redirectSignedIn, type SignedIn } from '../login/redirect-signed-in.ts'
@@ -84,7 +85,10 @@ async function complete(attempt: StepAttempt, parts: SecondStepParts): Promise<S
     factorsOf: account.source,
     methods,
     isConfirmed: true,
-    stillHolds: async () => own === null || own.stillHolds(attempt, checked, providerLogin),
+    stillHolds: async () => {
+      if (own !== null) return own.stillHolds(attempt, checked, providerLogin)
+      return account.source !== 'users' || isEnabled(parts.users, login.uid)
+    },
   }
   const session = await acceptSignIn(attempt, accepted, basis, remember, parts)
   setCookie(ctx, 'step', scope, null)

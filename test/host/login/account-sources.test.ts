@@ -5,7 +5,10 @@ import { createAccountSources } from '../../../host/login/account-sources.ts'
 
 /** The source of solutions whose own script signs users in, with a users table in which `anna` is enabled or not. */
 function sourceOf(isEnabled: boolean) {
-  const users = { recheck: async () => (isEnabled ? ({} as User) : null) } as Partial<Users> as Users
+  const users = {
+    recheck: async () => (isEnabled ? ({} as User) : null),
+    get: async () => ({ enabled: isEnabled }) as User,
+  } as Partial<Users> as Users
   const login = { username: 'anna', uid: 'a-1', permissions: ['Users'] }
   const asked: unknown[] = []
   const source = createAccountSources(
@@ -34,7 +37,7 @@ test('authenticator: a remembered user of the users table who was disabled is re
   expect(await sourceOf(true).source.recheck(asking, series('users'))).toMatchObject({ kind: 'accepted' })
 })
 
-test('authenticator: a sign-in holds only if the user of the users table is still enabled after the session was stored', async () => {
+test('authenticator: a sign-in is valid only if the user of the users table is still enabled after the session was stored', async () => {
   const holds = (isEnabled: boolean, uid?: string) => {
     const { source, asking, checked } = sourceOf(isEnabled)
     return source.stillHolds(asking, checked(uid), null)
