@@ -103,11 +103,12 @@ export function createEndpoints(parts: EndpointParts): AnswerEndpoint {
     const caller = await findCaller(ctx, solution, endpoint, readBody)
     needPermission(endpoint, caller)
     const query = queryOf(ctx)
-    const bytes = await readBody()
-    if (caller.way === 'none') network.countBody(stateOf(ctx).client.address, bytes?.bytes.length ?? 0)
+    const received = await readBody()
+    const size = received?.bytes.length ?? 0
+    if (caller.way === 'none') network.countBody(stateOf(ctx).client.address, size)
     const answer = await inTurn(solution.name, async () => {
-      const body = await inBodyTurn(bytes?.bytes.length ?? 0, () => {
-        const parsed = parseBody(bytes, limits)
+      const body = await inBodyTurn(size, () => {
+        const parsed = parseBody(received, limits)
         inputCheck(solution, endpoint)(query, parsed)
         return parsed
       })

@@ -36,6 +36,8 @@ const MOST_NETWORKS = 100_000
 const MOST_BODIES = 64
 /** A body with this many bytes takes about as long as a request without a body. */
 const BODY_UNIT = 64 * 1024
+/** A body counts at most as this share of the limit. Otherwise, a large one would never be accepted. */
+const LARGEST_BODY = 1 / 4
 /** Time in ms over which requests are spread if a network uses its whole limit. */
 const SPREAD = 6000
 /** The fraction of a network's limit that may start immediately. */
@@ -89,14 +91,14 @@ export function createNetworkLimit(
     },
     async admit(address) {
       const one = counted(address)
-      // No request waits longer than SPREAD, also if the clock was set back.
+      // No request waits longer than SPREAD, even if the clock was set back.
       const due = Math.min(Math.max(one.due, now()), now() + SPREAD)
       one.due = due + SPREAD / most
       const left = due - IMMEDIATE * SPREAD - now()
       if (left > 0) await new Promise((resolve) => setTimeout(resolve, left))
     },
     countBody(address, bytes) {
-      const further = Math.floor(bytes / BODY_UNIT)
+      const further = Math.floor(Math.min(bytes / BODY_UNIT, most * LARGEST_BODY))
       if (further > 0) counted(address, further).due += (further * SPREAD) / most
     },
     refusal(address) {

@@ -152,6 +152,12 @@ test('the network limit counts a large body as many requests, and delays the nex
   }
 })
 
+test('the network limit accepts a body of any size, and counts it as at most a quarter of the limit', () => {
+  const limit = createNetworkLimit({ REQUESTS_NETWORK: 20 }, () => 0)
+  for (let body = 0; body < 4; body++) limit.countBody('10.0.0.1', 50 * 1024 ** 2)
+  expect(() => limit.countBody('10.0.0.1', 65_536)).toThrow('REQUESTS_NETWORK')
+})
+
 test('large bodies are read one at a time, and between two of them the host is free for as long', async () => {
   const inTurn = createBodyTurns()
   vi.useFakeTimers()
