@@ -89,11 +89,13 @@ export function createReceiveFrame(
     if (checked.kind === 'stale') return
     if (checked.kind === 'faulty') {
       const { fault, entered } = checked
-      screen.views.setFault(frame.form, frame.element, screen.text(fault.key, fault.values), entered)
-      return send(...screen.patch([frame.element], frame.seq))
+      const text = screen.text(fault.key, fault.values)
+      const set = () => screen.views.setFault(frame.form, frame.element, text, entered)
+      return send(...screen.changeFaults([frame.element], frame.seq, set))
     }
-    if (frame.type === 'onElementDataChange' && screen.views.clearFault(frame.form, frame.element)) {
-      send(...screen.patch([frame.element], frame.seq))
+    if (frame.type === 'onElementDataChange' && screen.views.hasFault(frame.form, frame.element)) {
+      const clear = () => screen.views.clearFault(frame.form, frame.element)
+      send(...screen.changeFaults([frame.element], frame.seq, clear))
     }
     if (frame.type === 'onAction') return press(frame, checked.place, definition, false)
     if (frame.type === 'onElementDataChange') secrets.entered(definition, frame.element, frame.value)

@@ -23,8 +23,8 @@ export interface ClientOpening {
 
 /**
  * How many times within `REOPENED_WITHIN` ms a client is reopened automatically. `MOST_CRASHES` counts only contexts
- * that had opened. If a context ends earlier, other scripts are to blame or the server lacks memory: a solution whose
- * own `onSolutionOpen` fails does not open at all.
+ * that ended after the client was open. If one ends earlier, the cause is another client or a lack of memory, because a
+ * failing `onSolutionOpen` closes the client instead.
  */
 const MOST_CRASHES = 3
 const MOST_REOPENED = 10

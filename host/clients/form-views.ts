@@ -11,8 +11,8 @@ export interface FormViews {
    * @param entered the invalid value that the input keeps showing, so that the user can correct it. Scripts don't see it
    */
   setFault(form: string, element: string, text: string, entered?: string | number): void
-  /** @returns whether the input had an error */
-  clearFault(form: string, element: string): boolean
+  clearFault(form: string, element: string): void
+  hasFault(form: string, element: string): boolean
   /** Forgets all errors found by the host and all invalid values, because the form is shown again. */
   clearFaults(form: string): void
   hasFaults(form: string): boolean
@@ -42,9 +42,11 @@ export function createFormViews(): FormViews {
       const { faults, ...view } = keep(form)
       const { elements } = view
       if (faults.size === 0) return view
+      // An invalid value that the input still shows is input that nobody has saved.
+      const isInvalid = [...faults.values()].some(({ value }) => value !== undefined)
       const shown = new Map(elements)
       for (const [name, fault] of faults) shown.set(name, { ...elements.get(name), ...fault })
-      return { ...view, elements: shown }
+      return { ...view, ...(isInvalid ? { unsaved: true } : {}), elements: shown }
     },
     apply({ form, title, unsaved, elements }) {
       const kept = keep(form)
@@ -58,7 +60,8 @@ export function createFormViews(): FormViews {
     setFault(form, element, error, value) {
       keep(form).faults.set(element, { error, ...(value === undefined ? {} : { value }) })
     },
-    clearFault: (form, element) => keep(form).faults.delete(element),
+    clearFault: (form, element) => void keep(form).faults.delete(element),
+    hasFault: (form, element) => keep(form).faults.has(element),
     clearFaults: (form) => keep(form).faults.clear(),
     hasFaults: (form) => keep(form).faults.size > 0,
     isInvalid: (form, element) => keep(form).faults.get(element)?.value !== undefined,

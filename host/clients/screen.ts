@@ -31,6 +31,11 @@ export interface Screen {
   apply(effects: Effects, seq: number): HostFrame[]
   /** The whole shown form, for a browser that has just connected or is out of sync. */
   whole(seq: number): HostFrame
+  /**
+   * Changes the errors that the host found in the shown form.
+   * @returns updates for the named elements, or the whole form if it has unsaved input only now, or no longer
+   */
+  changeFaults(names: readonly string[], seq: number, change: () => void): HostFrame[]
   /** Updates for the named elements of the shown form. */
   patch(names: readonly string[], seq: number): HostFrame[]
   /** Updates the parts of the page around the form, in the client's current language. */
@@ -115,6 +120,17 @@ export function createScreen(parts: ScreenParts): Screen {
     return { kind: 'patch', seq, changes }
   }
 
+  function hasUnsaved(): boolean {
+    const definition = shown === null ? undefined : definitions.get(shown)
+    return definition?.saves !== undefined && views.of(shown ?? '').unsaved === true
+  }
+
+  function changeFaults(names: readonly string[], seq: number, change: () => void): HostFrame[] {
+    const wasUnsaved = hasUnsaved()
+    change()
+    return hasUnsaved() === wasUnsaved ? patch(names, seq) : [whole(seq)]
+  }
+
   function patch(names: readonly string[], seq: number): HostFrame[] {
     const definition = shown === null ? undefined : definitions.get(shown)
     if (shown === null || definition === undefined || names.length === 0) return []
@@ -144,7 +160,7 @@ export function createScreen(parts: ScreenParts): Screen {
     text: (key, values) => ownText(contextOf(''), key, values),
     apply(effects, seq) {
       const { formUpdates = [], form, listening } = effects
-      const wasUnsaved = views.of(shown ?? '').unsaved === true
+      const wasUnsaved = hasUnsaved()
       for (const update of formUpdates) views.apply(update)
       if (listening !== undefined) listenedEvents = new Set(listening)
       const isOtherForm = form !== null && form !== shown
@@ -162,12 +178,13 @@ export function createScreen(parts: ScreenParts): Screen {
         isOtherLanguage ||
         effects.messagesChanged === true ||
         listening !== undefined ||
-        (views.of(shown ?? '').unsaved === true) !== wasUnsaved ||
+        hasUnsaved() !== wasUnsaved ||
         own.some(({ title }) => title !== undefined)
       const names = [...new Set(own.flatMap(({ elements }) => Object.keys(elements)))]
       return [...(isOtherLanguage ? [language(seq)] : []), ...(isAllAnew ? [whole(seq)] : patch(names, seq))]
     },
     whole,
+    changeFaults,
     patch,
     language,
   }

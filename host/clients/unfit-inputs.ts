@@ -15,7 +15,7 @@ type Checks = {
 
 type UnfitInput = { readonly name: string; readonly isInvalid: boolean }
 
-/** The visible and enabled inputs because of which a form can't be submitted, in page order. */
+/** The visible and enabled inputs that prevent the form from being submitted, in page order. */
 export function unfitInputs(
   definition: FormDefinition,
   view: FormView,

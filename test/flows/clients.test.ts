@@ -129,6 +129,7 @@ test('client: an input keeps an invalid value until the user corrects it; until 
   await page.enter('main', 'day', '2026-06-01')
   await page.enter('main', 'code', 'long')
   expect(['mail', 'amount', 'day', 'code'].map(shown)).toEqual(['new address', '11', '2026-06-01', undefined])
+  expect(page.html()).toMatch(/<form[^>]* data-unsaved/)
   await page.press('main', 'read')
   expect(page.text('main', 'shown')).toBe('["old@example.org",null,null]')
   await page.press('main', 'keep')

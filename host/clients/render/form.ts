@@ -46,7 +46,7 @@ export function renderForm(definition: FormDefinition, view: FormView, context: 
     id: formId(context.form),
     'data-form': context.form,
     'data-saves': definition.saves !== undefined,
-    'data-unsaved': view.unsaved === true,
+    'data-unsaved': definition.saves !== undefined && view.unsaved === true,
     lang: known(context.locale),
     dir: directionOf(context.locale),
     'data-cy': context.isTesting && context.form,

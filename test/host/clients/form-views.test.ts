@@ -26,7 +26,9 @@ test('form views: an error found by the host hides the script’s error until it
     ['amount', { value: 5, error: 'too much' }],
     ['unchanged', { error: 'missing' }],
   ])
-  expect([views.clearFault('order', 'amount'), views.clearFault('order', 'amount')]).toEqual([true, false])
+  expect(views.hasFault('order', 'amount')).toBe(true)
+  views.clearFault('order', 'amount')
+  expect(views.hasFault('order', 'amount')).toBe(false)
   expect(views.of('order').elements.get('amount')).toEqual({ value: 5, error: 'of the script' })
 })
 
@@ -49,6 +51,8 @@ test('form views: an invalid value is shown until the input gets a valid one, a 
   views.apply({ form: 'order', elements: { mail: { value: 'anna@example.org', label: 'Mail' } } })
   reject()
   expect(shown()).toEqual({ value: 'anna@', label: 'Mail', error: 'no address' })
+  // Nobody has saved it.
+  expect(views.of('order').unsaved).toBe(true)
   expect([views.isInvalid('order', 'mail'), views.isInvalid('order', 'other')]).toEqual([true, false])
   views.setFault('order', 'other', 'missing')
   expect(views.isInvalid('order', 'other')).toBe(false)
@@ -63,6 +67,7 @@ test('form views: an invalid value is shown until the input gets a valid one, a 
   }
   reject()
   views.clearFaults('order')
+  expect(views.of('order').unsaved).toBeUndefined()
   expect(shown()).toMatchObject(before)
   expect(views.hasFaults('order')).toBe(false)
 })

@@ -12,6 +12,7 @@ const label = (name: string, more: object = {}) => ({ type: 'label', name, label
 
 const MAIN = {
   title: 'i18n:title',
+  saves: 'save',
   ...formWith(
     label('plain'),
     label('costs', { permission: 'Managers' }),
@@ -26,6 +27,7 @@ const MAIN = {
       ],
     },
     ...Array.from({ length: 41 }, (_, index) => label(`many${index}`)),
+    { type: 'button', name: 'save', label: 'Save', kind: 'danger', onAction: 'save' },
   ),
 }
 const TEXTS = { default: { title: 'Order' }, nl: { title: 'Bestelling' } }
@@ -153,8 +155,22 @@ test('screen: a change of language, title, texts or unsaved input sends the whol
   ])
   expect(screen.apply(changes({}, { title: '<b>' }), 3)).toMatchObject([{ kind: 'form', title: '<b>' }])
   expect(screen.apply(changes({}, { unsaved: true }), 4)).toMatchObject([
-    { kind: 'form', html: expect.stringContaining(' data-form="main" data-unsaved ') },
+    { kind: 'form', html: expect.stringContaining(' data-form="main" data-saves data-unsaved ') },
   ])
+})
+
+test('screen: an invalid value that is still shown is unsaved input, if the form has a button that saves', () => {
+  const screen = screenOf()
+  const reject = (form: string) => () => screen.views.setFault(form, 'plain', 'invalid', 'anna@')
+  screen.apply(shows('main'), 0)
+  expect(screen.changeFaults(['plain'], 1, reject('main'))).toMatchObject([
+    { kind: 'form', html: expect.stringContaining(' data-form="main" data-saves data-unsaved ') },
+  ])
+  expect(patched(screen.changeFaults(['plain'], 2, reject('main')))).toEqual([['e-main-plain']])
+  const corrected = screen.changeFaults(['plain'], 3, () => screen.views.clearFault('main', 'plain'))
+  expect(corrected).toMatchObject([{ kind: 'form', html: expect.not.stringContaining('data-unsaved') }])
+  screen.apply(shows('other'), 4)
+  expect(patched(screen.changeFaults(['plain'], 5, reject('other')))).toEqual([['e-other-plain']])
 })
 
 test('screen: it stores which forms were shown; names of inherited properties are not forms', () => {
