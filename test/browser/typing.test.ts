@@ -149,6 +149,21 @@ else {
       },
     )
 
+    test('a number that is copied from one input to another keeps its value on a page in another language', async () => {
+      await using opened = await open({ locale: 'nl' }, { 'i18n/default.json': '{}', 'i18n/nl.json': '{}' })
+      const { page, output } = opened
+      await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+      await page.focus(input('number'))
+      await page.keyboard.type('101.125')
+      await page.keyboard.press('Control+A')
+      await page.keyboard.press('Control+C')
+      await page.keyboard.press('Control+V')
+      await page.focus(input('last'))
+      await waitUntil(async () => expect(await page.textContent('[id="e-main-number.error"]')).toContain('0,01'))
+      expect(await page.inputValue(input('number'))).toBe('101.125')
+      expect(await output()).toEqual([])
+    })
+
     test('a date is sent to the host on Enter, on a button press, and when the focus leaves the input', async () => {
       await using opened = await open()
       const { page, output } = opened

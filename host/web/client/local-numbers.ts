@@ -10,12 +10,20 @@ const isChromium = /\bChrome\/|HeadlessChrome\//.test(navigator.userAgent)
  */
 export function takeLocalNumbers(root: HTMLElement): void {
   if (!isChromium) return
+  /** The value of the number input from which the user last copied. Pasted again, it stays unchanged. */
+  let copied = ''
+  for (const type of ['copy', 'cut']) {
+    root.addEventListener(type, ({ target }) => {
+      if (target instanceof HTMLInputElement && target.type === 'number') copied = target.value
+    })
+  }
   root.addEventListener('beforeinput', (event) => {
     const { target, inputType } = event
     if (!(target instanceof HTMLInputElement) || target.type !== 'number') return
     const isPasted = inputType === 'insertFromPaste' || inputType === 'insertFromDrop'
     if (!isPasted && inputType !== 'insertText') return
     const given = event.data ?? event.dataTransfer?.getData('text/plain') ?? ''
+    if (isPasted && given === copied) return
     const text = standardNumber(given, localeOf(target), isPasted)
     if (text === given) return
     event.preventDefault()
