@@ -318,7 +318,7 @@ function listed({ db, limits, now }: Parts): Pick<JobRuns, 'find' | 'list' | 'la
   }
 }
 
-/** Deletes a solution's runs that ended before `before`. An index on when a run was created limits the rows to read. */
+/** Deletes a solution's runs that ended before `before`. The condition on `created_at` lets the query use an index. */
 async function sweepRuns(db: HostDatabase, solution: string, before: number): Promise<void> {
   const runs = db
     .selectFrom('job_runs')

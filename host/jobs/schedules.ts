@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { jobsOf } from '../../base/bundles/job-table.ts'
 import { insertOnce } from '../../base/database/portable.ts'
 import { timeOrderedId } from '../../base/database/time-ordered-id.ts'
+import { createNews } from '../../base/work/news.ts'
 import type { JobDeclaration } from '../../runtime/bundle/job-schema.ts'
 import { createSchedule, type Schedule } from '../../runtime/bundle/schedule.ts'
 import type { HostDatabase } from '../database/tables.ts'
@@ -46,6 +47,8 @@ type Known = { readonly sha256: string; readonly jobs: readonly ScheduledJob[] }
 const LATE = 60_000
 /** How far the clocks of hosts may differ, in ms. If a due time was handled later than that, a clock was wrong. */
 const MOST_AHEAD = 60_000
+/** A host whose clock stays ahead causes a warning per job only this often, in ms. */
+const WARNED_AGAIN = 3_600_000
 /** Maximum number of missed due times to count. */
 const MOST_MISSED = 1000
 /** How many due times to compute before other requests get a turn. Computing one takes about 0.1 ms. */
@@ -61,6 +64,7 @@ export function createSchedules(parts: SchedulesParts): Schedules {
    * clock has been set back since.
    */
   const expected = new Map<string, { readonly due: number; readonly at: number }>()
+  const isNews = createNews(now, WARNED_AGAIN)
 
   function scheduled(declaration: JobDeclaration): Schedule | null {
     const { schedule, timeZone: own } = declaration
@@ -128,9 +132,10 @@ export function createSchedules(parts: SchedulesParts): Schedules {
    */
   async function correctClock(solution: string, job: string, time: number): Promise<void> {
     await runs.bringForward(solution, job, time + MOST_AHEAD)
+    if (!isNews(`${solution} ${job}`)) return
     solutionLog.write(solution, {
       level: 'warn',
-      message: `the schedule of the job "${job}" continues from now: a host's clock was ahead, and the host handled due times in the future`,
+      message: `a host’s clock was ahead, so it handled due times in the future. The schedule of the job "${job}" continues from now. Synchronize the clocks of all hosts.`,
     })
   }
 

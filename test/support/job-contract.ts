@@ -290,7 +290,7 @@ export function testJobs(name: string, open: () => HostDatabase): void {
     }
     await host.tick()
     expect(await runOf()).toBe(time - (time % 60_000))
-    expect(logged).toEqual([expect.stringContaining('the schedule of the job "mail" continues from now')])
+    expect(logged).toEqual([expect.stringContaining('The schedule of the job "mail" continues from now.')])
   })
 
   test(`${name}: if a solution's schedules can't be handled, those of other solutions are`, async () => {
