@@ -89,7 +89,8 @@ export function refuse(
   const detail = printable(typeof problem.detail === 'string' ? problem.detail : problem.code)
   // Only the admin account gets this error. Its users are operators, so don't send them to the operator.
   if (problem.code === 'ERR_SECOND_FACTOR_NEEDED') {
-    const next = 'create a token on the admin pages under "API tokens", and set SOLHOST_TOKEN to it instead of --user'
+    const next =
+      'create a token on the admin pages under "API tokens", set SOLHOST_TOKEN to it, and run the command again without --user'
     throw new CommandError('refused', `${detail}\nNext: ${next}.`)
   }
   const refusal = own[status] ?? REFUSALS[status]

@@ -169,7 +169,7 @@ function opening(parts: HostParts, port: 'pages' | 'admin' = 'pages'): Middlewar
   })
 }
 
-/** An error page. If a link can't be used, the page links to the login page next to the link's page. */
+/** An error page. If a mailed link is no longer valid, the page links to the solution's login page. */
 function hostErrorPage(_ctx: Context, frame: PageFrame, model: ErrorModel): string {
   return errorPage(frame, model.kind === 'link-over' ? { ...model, signIn: { href: 'index.html' } } : model)
 }

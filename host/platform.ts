@@ -56,7 +56,7 @@ export async function openPlatform(options: PlatformOptions, started: AsyncDispo
   if (!homeLock.isFirst) {
     log.warn(
       { home },
-      'another host uses this PLATFORM_HOME too: give each host its own folder (docs/several-nodes.md)',
+      'another host or control center uses this PLATFORM_HOME: give each its own (docs/several-nodes.md)',
     )
   }
   const lastVersion = checkHomeVersion(home, version)

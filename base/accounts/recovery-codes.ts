@@ -6,9 +6,9 @@ import type { Passwords } from './passwords.ts'
 
 /** Codes that let users sign in if they have lost a factor. Each code can be used once. */
 export interface RecoveryCodes {
-  /** Creates codes with a new factor. They replace the old ones. @returns the codes, which are stored only as hashes */
+  /** Creates codes when a factor is added, replacing the old ones. @returns the codes, which are stored only as hashes */
   create(account: FactorAccount): Promise<readonly string[]>
-  /** Does the same if the user requests new codes. */
+  /** Like `create`, but the user requested the codes. `noticeChanges` sends an email about them. */
   renew(account: FactorAccount): Promise<readonly string[]>
   /** @returns the number of codes left; null if this code is wrong or was used before */
   use(account: FactorAccount, code: string): Promise<number | null>

@@ -4,9 +4,10 @@ import type { PasskeyPlaces } from './passkey-places.ts'
 import type { PasskeyPage, PasskeyPurpose, PasskeyRequests } from './passkey-requests.ts'
 
 /**
- * The account's factors that can be used at the page's origin. `codesOnly`: the account has only passkeys for other
- * names of the same host, so only a recovery code can be used here. An attacker can open the page at any of these names,
- * so the user still needs a second step. Passkeys for other solutions' origins don't count.
+ * The account's factors that can be used at the page's origin. `codesOnly`: the account has factors, but only a recovery
+ * code can be used here. For example, its passkeys are for another name of the same host, or one seems to be a copy. An
+ * attacker can open the page at any of the host's names, so the user still needs a second step. Passkeys for other
+ * solutions' origins don't count.
  */
 export type UsableFactors = { readonly passkey: boolean; readonly app: boolean; readonly codesOnly: boolean }
 

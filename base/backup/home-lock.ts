@@ -12,7 +12,7 @@ import { PLATFORM, type Saved } from './saved.ts'
  */
 export type HomeLock = { release(): void }
 
-/** `isFirst` is false if another host or control center was already using the folder. */
+/** `isFirst` is false if the host or control center that used the folder first is still using it. */
 export type SharedHomeLock = HomeLock & { readonly isFirst: boolean }
 
 const LOCK_FILE = 'in-use'

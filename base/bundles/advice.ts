@@ -32,7 +32,7 @@ const ADVICE = {
   realm_difference: 'Change the script as the message describes, or remove "realm" from solution.json.',
   script_syntax: 'Fix the script here, or just before this position.',
   script_load:
-    'Fix this line: it runs when the scripts are loaded. If it uses something that is available only later, move it into a function.',
+    'Fix this line: it runs when the scripts are loaded. If it needs a request, a session or a form, move the code into a function.',
   script_timeout: 'Fix the endless loop, or move slow code into a function: the scripts must load within one second.',
   script_memory: 'Store less data in top-level variables.',
   script_crashed: 'Move top-level code into functions until you find the line that crashes the process.',

@@ -37,9 +37,11 @@ PLATFORM_HOME. On a database server, it deletes existing rows.
       if (replaced !== null)
         terminal.out(`The previous files are in ${replaced}. Delete this folder when you no longer need them.\n`)
       terminal.out('Sessions and remembered logins from the backup are valid again, unless they have expired.\n')
-      terminal.out('The jobs of all solutions are paused, because runs in the backup may have been completed since.\n')
       terminal.out(
-        `Next: ${SOLHOST} start\nTo resume a solution’s jobs after the start, run:\n  ${SOLHOST} jobs resume <name> <url>\n`,
+        'The jobs of all solutions are paused, because some runs in the backup may have finished after the backup.\n',
+      )
+      terminal.out(
+        `Next: ${SOLHOST} start\nAfter the start, check each solution’s runs and resume its jobs:\n  ${SOLHOST} jobs runs <name> <url>\n  ${SOLHOST} jobs resume <name> <url>\n`,
       )
       return 'done'
     } catch (error) {

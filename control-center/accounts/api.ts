@@ -45,7 +45,10 @@ export function accountRoutes({ access, users, credentials, confirmations }: Acc
     const fault = await users.choosePassword(user, change.new)
     if (fault === null) return
     if (fault === 'changed') {
-      throw new PlatformError('ERR_UNAUTHENTICATED', 'Your account has changed in the meantime. Sign in again.')
+      throw new PlatformError(
+        'ERR_UNAUTHENTICATED',
+        'Your password was not changed, because your account was changed at the same time. Sign in again.',
+      )
     }
     throw new PlatformError('ERR_REQUEST_INVALID', platformText('en', fault.key, fault.values))
   }

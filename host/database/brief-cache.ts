@@ -29,7 +29,7 @@ export function createBriefCache<T>(read: (key: string) => Promise<T>, now: () =
 
   function fresh(key: string) {
     const found = held.get(key)
-    // If the clock was set back, the entry would be held for too long.
+    // If the clock was set back, the entry would be cached for too long.
     return found !== undefined && found.until > now() && found.until <= now() + HELD ? found : undefined
   }
 

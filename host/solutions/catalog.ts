@@ -108,7 +108,7 @@ export function createCatalog(
     async active(name) {
       const found = kept.get(name)
       if (found === undefined) return load(name)
-      // If the clock was set back, the version would be believed for too long.
+      // If the clock was set back, the version would be cached for too long.
       if (found.checkedAt <= now() && found.checkedAt + BELIEVED > now()) {
         keep(found)
         return found.solution

@@ -7,7 +7,7 @@ import type { HostDatabase } from '../database/tables.ts'
 
 /** Deletes lines of the solutions' logs. A solution's lines have ascending ids, so the oldest one has the lowest id. */
 export interface LogRetention {
-  /** Must be called with all lines that this host has stored. If a log has grown much, its size is checked soon. */
+  /** Must be called with all lines that this host has stored. If a log has grown a lot, its size is checked soon. */
   stored(lines: readonly { readonly solution: string; readonly size: number }[]): void
   /** Removes lines that exceed `LOG_KEPT` and `LOG_KEPT_SIZE`. */
   sweep(): Promise<void>
@@ -16,11 +16,11 @@ export interface LogRetention {
 }
 
 /** The estimated size of a line's other columns, in bytes. */
-export const LINE_SIZE = 100
+const LINE_SIZE = 100
 
 /**
  * A log's size is checked when this host has added this share of `LOG_KEPT_SIZE`. A check reads the lines that fit into
- * `LOG_KEPT_SIZE`, so this host reads at most 5 lines per stored line, and a log exceeds the limit by a quarter.
+ * `LOG_KEPT_SIZE`, so this host reads at most 5 lines per stored line, and a log exceeds the limit by about a quarter.
  */
 const GROWTH = 1 / 4
 

@@ -102,7 +102,7 @@ export function createSolutionLog(db: HostDatabase, limits: Limits, now: () => n
   }
 
   function droppedRow([solution, count]: readonly [string, number]): Row {
-    const message = `Scripts wrote log lines faster than they could be stored. Lines dropped: ${count}`
+    const message = `Log lines could not be stored fast enough, because there were too many or the database was slow. Lines dropped: ${count}`
     return rowOf(solution, { level: 'warn', message }, now())
   }
 

@@ -102,7 +102,7 @@ const Imported = z
     createdWithoutPassword: z.int().describe('new users who have no password, so they can’t sign in yet'),
     unlistedPermissions: z
       .array(z.string())
-      .describe('permissions that were imported although no solution lists them, at most 10'),
+      .describe('permissions in the file that are probably mistakes, because no solution lists them; at most 10'),
     dryRun: z.boolean(),
   })
   .meta({ id: 'Imported' })

@@ -58,7 +58,7 @@ export type UsersCsvParts = {
   readonly limits: Limits
   readonly endAccess: UserPorts['endAccess']
   readonly passwordChanged?: UserPorts['passwordChanged']
-  /** Returns those of the names that are probably mistakes. */
+  /** Returns the names that are probably mistakes. */
   readonly unlisted: (names: ReadonlySet<string>) => Promise<readonly string[]>
 }
 

@@ -70,7 +70,8 @@ export const WARNING_CODES = {
   form_permission_unlisted: 'a form requires a permission that no manifest lists, so nobody can have it',
   form_function_hidden:
     'a function in a form’s script has the same name as a built-in property or function of the form',
-  i18n_key_missing: 'a translation file lacks keys of default.json, so users see the default texts',
+  i18n_key_missing:
+    'a translation file doesn’t contain all keys of default.json, so users see the default texts for the missing keys',
   i18n_placeholder: 'a translation contains a placeholder that the text in default.json does not contain',
   name_replaced: 'a script uses an API of the original product that Solhost does not support',
   manifest_deprecated: 'the manifest has a deprecated property, which "authenticator" replaces',

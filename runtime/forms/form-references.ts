@@ -115,7 +115,7 @@ export function checkReferences(
     const key = text.slice('i18n:'.length)
     if (defaultTexts.has(key) || key.startsWith(PLATFORM_KEYS) || isKnown(text)) return
     const message = texts.has(key)
-      ? `no default.json contains the key "${showName(key)}", so users of other languages see "!${showName(key)}!"`
+      ? `no default.json contains the key "${showName(key)}", so users whose language has no translation see "!${showName(key)}!"`
       : `no file in i18n/ contains the key "${showName(key)}"`
     found.warn(file, 'form_text_missing', message, placeOfText(text))
   }

@@ -65,5 +65,5 @@ function missingMessage(file: string, missing: readonly string[]): string {
   const names = missing.slice(0, MAX_NAMED).map((key) => `"${showName(key)}"`)
   const more = missing.length - names.length
   const list = more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ')
-  return `the file lacks keys of ${file}, so users see the default texts: ${list}`
+  return `keys of ${file} are missing: ${list}. Users see the default texts for them`
 }

@@ -223,7 +223,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for users, in a brow
     },
   )
 
-  test('on a phone, the list and the account page break no German word in a table', async () => {
+  test('on a phone, the list and the account page don’t break German words in tables', async () => {
     await addUser(host, 'ines', { permissions: ['Users'] })
     const context = await browser.newContext({ locale: 'de-DE', viewport: { width: 390, height: 800 } })
     page = await context.newPage()

@@ -11,6 +11,6 @@ test.each([
   const detail = 'The admin account has a second factor.'
   const answer = { status: 403, body: { code: 'ERR_SECOND_FACTOR_NEEDED', detail }, location: null }
   const text = `${detail}
-Next: create a token on the admin pages under "API tokens", and set SOLHOST_TOKEN to it instead of --user.`
+Next: create a token on the admin pages under "API tokens", set SOLHOST_TOKEN to it, and run the command again without --user.`
   expect(() => refused(answer, HOST, 'shop')).toThrow(new CommandError('refused', text))
 })

@@ -153,13 +153,13 @@ test('users import and export: either all lines are imported, or none and the in
   expect([dry.code, dry.out]).toEqual([
     0,
     'Dry run: 2 to add, 0 to change, 0 unchanged.\n' +
-      '1 new user has no password and can’t sign in. After the import, invite the user with "Link for the user" in the admin pages (docs/self-service.md), or set a password with "users set".\n' +
+      '1 new user has no password and can’t sign in. After the import, invite the user on the admin pages (the user’s page, "Link for the user"; see docs/self-service.md), or set a password with "users set".\n' +
       `Next: solhost users import good.csv ${host.url} --user admin\n`,
   ])
   expect(await userNamed('gusta')).toBeUndefined()
   expect((await users(['import', 'good.csv', host.url])).out).toBe(
     '2 added, 0 changed, 0 unchanged.\n' +
-      '1 new user has no password and can’t sign in. Invite the user with "Link for the user" in the admin pages (docs/self-service.md), or set a password with "users set".\n' +
+      '1 new user has no password and can’t sign in. Invite the user on the admin pages (the user’s page, "Link for the user"; see docs/self-service.md), or set a password with "users set".\n' +
       `Next: solhost users list ${host.url} --user admin\n`,
   )
   expect(await userNamed('gusta')).toMatchObject({ permissions: ['Users', { name: 'Sales', solution: 'crm' }] })
@@ -168,7 +168,7 @@ test('users import and export: either all lines are imported, or none and the in
     'commas.csv': 'username,permissions,password\ngusta,"Users,Sales@crm",\nhugo,Users;Sales,\n',
   })
   expect((await users(['import', 'commas.csv', host.url])).out).toBe(
-    '0 added, 2 changed, 0 unchanged.\nNo solution lists the permission "Users,Sales". Check the names; separate permissions with ";".\n' +
+    '0 added, 2 changed, 0 unchanged.\nNo solution lists the permission "Users,Sales". Check the spelling. In the file, ";" separates permissions.\n' +
       `Next: solhost users list ${host.url} --user admin\n`,
   )
   expect((await users(['list', host.url, '--search', 'gusta'])).out).toMatch(/ "Users,Sales@crm"\n$/)

@@ -52,7 +52,7 @@ test('check: an error that a script throws while it is loading is shown at its o
     `globals.js:1:15  error script_load  ReferenceError: readRates is not defined
     1 │ const rates = readRates('EUR')
       │               ^
-    → Fix this line: it runs when the scripts are loaded. If it uses something that is available only later, move it into a function.
+    → Fix this line: it runs when the scripts are loaded. If it needs a request, a session or a form, move the code into a function.
 
 crm 1.0.0: 1 error, 0 warnings.
 Next: fix the problems above, then run solhost check .

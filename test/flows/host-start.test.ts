@@ -22,7 +22,7 @@ test('start: a second host with the same PLATFORM_HOME logs a warning', async ()
   using folder = temporaryFolder()
   const first = await startTestHost({}, { home: folder.path })
   const second = await startTestHost({}, { home: folder.path })
-  const warning = 'another host uses this PLATFORM_HOME too: give each host its own folder'
+  const warning = 'another host or control center uses this PLATFORM_HOME: give each its own'
   expect(second.logged()).toContain(warning)
   expect(first.logged()).not.toContain(warning)
   await second.stop()

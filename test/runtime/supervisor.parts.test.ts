@@ -206,7 +206,7 @@ test('if no process can be started, the login fails, and the host gets the reaso
   expect(new Set(reasons)).toEqual(new Set(['the sandbox process could not be started: spawn /none/such ENOENT']))
 })
 
-test('if the host stops while a sign-in or a client waits for its process, it fails as busy, not as crashed', async () => {
+test('if the host stops while a sign-in or a client waits for its process, the sign-in or client fails as busy, not as crashed', async () => {
   lab = createScriptLab()
   const { loadable } = lab.solution({ manifest: manifestOf({}) })
   const [signIn, client] = [

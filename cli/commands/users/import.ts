@@ -65,13 +65,13 @@ function withoutPasswordText({ createdWithoutPassword: count, dryRun }: Imported
   if (count === 0) return ''
   const [users, them] = count === 1 ? ['1 new user has', 'the user'] : [`${count} new users have`, 'them']
   const invite = dryRun ? 'After the import, invite' : 'Invite'
-  return `${users} no password and can’t sign in. ${invite} ${them} with "Link for the user" in the admin pages (docs/self-service.md), or set a password with "users set".\n`
+  return `${users} no password and can’t sign in. ${invite} ${them} on the admin pages (the user’s page, "Link for the user"; see docs/self-service.md), or set a password with "users set".\n`
 }
 
 function unlistedText({ unlistedPermissions: permissions }: Imported): string {
   if (permissions.length === 0) return ''
   const names = permissions.map((name) => `"${printable(name)}"`).join(', ')
-  return `No solution lists ${permissions.length === 1 ? 'the permission' : 'the permissions'} ${names}. Check the names; separate permissions with ";".\n`
+  return `No solution lists ${permissions.length === 1 ? 'the permission' : 'the permissions'} ${names}. Check the spelling. In the file, ";" separates permissions.\n`
 }
 
 function tellFaults(file: string, { faults }: Refused, json: boolean, terminal: Terminal): Exit {

@@ -145,7 +145,7 @@ export function testLinks(place: TestPlace, passwords: Passwords): void {
     expect(await linkedUsers.choosePassword(last, `${OTHER} again`)).toBe('over')
   })
 
-  test(`${kind}, links: a link that is revoked while a password is chosen sets no password, and does not come back`, async () => {
+  test(`${kind}, links: a link that is revoked while a password is chosen does not set a password and stays revoked`, async () => {
     const anna = await addUser('anna')
     for (const [password, end] of [
       ['short', { key: 'platform.password.short' }],

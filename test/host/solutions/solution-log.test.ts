@@ -156,12 +156,12 @@ test('solution log: while the database hangs, at most one batch is in progress, 
   // The first burst was in progress.
   expect(stored - 15_000).toBeLessThanOrEqual(20_000)
   expect(stored - 15_000).toBeGreaterThan(19_900)
-  const message = `Scripts wrote log lines faster than they could be stored. Lines dropped: ${75_000 - stored}`
+  const message = `Log lines could not be stored fast enough, because there were too many or the database was slow. Lines dropped: ${75_000 - stored}`
   expect((await log.read('hung', { limit: 1 })).items).toMatchObject([{ level: 'warn', message }])
   expect(await messages(log, 'other')).toEqual(['kept'])
 })
 
-test('solution log: after an outage, lines are stored without a further call', async () => {
+test('solution log: after an outage, lines are stored without another write', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const log = createSolutionLog(db, createLimits())

@@ -476,7 +476,9 @@ test.each<[string, unknown, readonly string[]]>([
   [
     'a key that is only in the table of another language',
     { title: 'i18n:german' },
-    ['form_text_missing: no default.json contains the key "german", so users of other languages see "!german!"'],
+    [
+      'form_text_missing: no default.json contains the key "german", so users whose language has no translation see "!german!"',
+    ],
   ],
   [
     'a missing text in a placeholder, option, column, tab or image',

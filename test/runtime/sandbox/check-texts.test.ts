@@ -17,7 +17,7 @@ function warnings(tables: Tables, faulty: readonly string[] = []): string[] {
 test('texts: a translation file that lacks keys of default.json causes one warning, which names five of them', () => {
   const texts = Object.fromEntries([...'abcdefg'].map((key) => [key, key.toUpperCase()]))
   expect(warnings({ 'i18n/default.json': texts, 'i18n/nl.json': { a: 'A' } })).toEqual([
-    'i18n_key_missing i18n/nl.json: the file lacks keys of i18n/default.json, so users see the default texts: "b", "c", "d", "e", "f" and 1 more',
+    'i18n_key_missing i18n/nl.json: keys of i18n/default.json are missing: "b", "c", "d", "e", "f" and 1 more. Users see the default texts for them',
   ])
 })
 
