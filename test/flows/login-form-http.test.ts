@@ -131,6 +131,19 @@ test('login form: when its script signs a user in, the browser gets a session wi
   expect(await newestSignIn()).toMatchObject({ actor: 'user:anna', solution: 'crm', outcome: 'ok' })
 })
 
+test('login form: a user of the users table who was disabled after the script’s check is not signed in', async () => {
+  const uid = await addUser(place.host, 'too-late')
+  const browser = openBrowser()
+  const login = { ...ANNA.login, username: 'too-late', uid }
+  const token = browser.issue({ login, authenticatedUid: uid })
+  await askAdmin(place.host, 'PATCH', `users/${uid}`, { enabled: false })
+  await browser.post(PAGE, { id_token: token })
+  expect((await browser.session()).status).toBe(401)
+  // The script's own users have nothing to do with the users table, even if they have the same uid.
+  const second = openBrowser()
+  expect((await second.signIn({ login })).status).toBe(303)
+})
+
 test('login form: its page sets the cookie and token that a sign-in needs, and does not contain the login page', async () => {
   const browser = openBrowser()
   browser.cookies.delete('login-crm')
