@@ -48,7 +48,7 @@ test('an error in main’s top-level code is reported with its position', async 
         code: 'script_load',
         message: expect.stringContaining('forms has no nothing'),
         source: '  forms.nothing',
-        advice: expect.stringContaining('move it into a function'),
+        advice: expect.stringContaining('move the code into a function'),
       },
     ],
   ])
@@ -66,7 +66,7 @@ test('a form script that throws or never finishes loading is reported with its p
         code: 'script_load',
         message: 'ReferenceError: missing is not defined',
         source: 'missing()',
-        advice: expect.stringContaining('move it into a function'),
+        advice: expect.stringContaining('move the code into a function'),
       },
     ],
   ])
