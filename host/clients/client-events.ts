@@ -3,6 +3,7 @@ import type { Press } from '../../plugins/security/host.ts'
 import type { ElementDefinition, FormDefinition } from '../../runtime/forms/form-definition.ts'
 import type { Json } from '../../runtime/plugin.ts'
 import type { BrowserEvent, BrowserFrame, ClosedWhy, NumberedFrame } from '../web/frames.ts'
+import { blockingInputs } from './blocking-inputs.ts'
 import { checkEvent } from './check-event.ts'
 import { createClientConfirming } from './client-confirming.ts'
 import type { ClientEffects } from './client-effects.ts'
@@ -11,7 +12,6 @@ import type { ClientNotices } from './client-notices.ts'
 import type { ClientState } from './client-state.ts'
 import type { Connection } from './connection.ts'
 import { isPermitted, type Place } from './render/outline.ts'
-import { unfitInputs } from './unfit-inputs.ts'
 import { tryOf } from './visitor.ts'
 
 /** Frames that concern a form. */
@@ -190,13 +190,13 @@ function mayPress(
   definition: FormDefinition,
 ): boolean {
   if (element.type !== 'button' || (element.kind !== 'primary' && element.name !== definition.saves)) return true
-  const unfit = unfitInputs(definition, screen.viewOf(form), screen.contextOf(form), {
+  const blocking = blockingInputs(definition, screen.viewOf(form), screen.contextOf(form), {
     needsRequired: element.kind === 'primary',
     isInvalid: (name) => screen.views.isInvalid(form, name),
   })
-  const [first] = unfit
+  const [first] = blocking
   if (first === undefined) return true
-  const missing = unfit.filter(({ isInvalid }) => !isInvalid).map(({ name }) => name)
+  const missing = blocking.filter(({ isInvalid }) => !isInvalid).map(({ name }) => name)
   for (const name of missing) screen.views.setFault(form, name, screen.text('platform.form.missing'))
   outbox.send(...screen.patch(missing, seq), { kind: 'focus', element: first.name })
   return false

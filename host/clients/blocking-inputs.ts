@@ -13,16 +13,16 @@ type Checks = {
   readonly isInvalid: (name: string) => boolean
 }
 
-type UnfitInput = { readonly name: string; readonly isInvalid: boolean }
+type BlockingInput = { readonly name: string; readonly isInvalid: boolean }
 
 /** The visible and enabled inputs that prevent the form from being submitted, in page order. */
-export function unfitInputs(
+export function blockingInputs(
   definition: FormDefinition,
   view: FormView,
   context: RenderContext,
   { needsRequired, isInvalid }: Checks,
-): readonly UnfitInput[] {
-  return [...outlineOf(definition).values()].flatMap((place): readonly UnfitInput[] => {
+): readonly BlockingInput[] {
+  return [...outlineOf(definition).values()].flatMap((place): readonly BlockingInput[] => {
     const { element } = place
     if (!isInput(element) || !isShown(place, view, context) || !isEnabled(place, view)) return []
     const { name } = element
