@@ -156,13 +156,19 @@ function authenticatorModule(users: Pick<Users, 'recheck' | 'get'>, ask: Authent
     // If the script did not use the users table, its users are not stored in the platform, so the platform can't end
     // their access.
     stillHolds: async (_asking, { login, effects }) =>
-      effects.authenticatedUid !== login.uid || isEnabled(users, login.uid),
+      effects.authenticatedUid !== login.uid || isStillEnabled(users, { source: 'users', uid: login.uid }),
   }
 }
 
-/** Whether a user of the users table is enabled. Doesn't ask their directory, which was asked a moment ago. */
-export async function isEnabled(users: Pick<Users, 'get'>, uid: string): Promise<boolean> {
-  return (await users.get(uid))?.enabled === true
+/**
+ * Whether the account's user is still enabled in the users table. True for accounts of other sources. Doesn't ask the
+ * user's directory, which was asked a moment ago.
+ */
+export async function isStillEnabled(
+  users: Pick<Users, 'get'>,
+  { source, uid }: Pick<FactorAccount, 'source' | 'uid'>,
+): Promise<boolean> {
+  return source !== 'users' || (await users.get(uid))?.enabled === true
 }
 
 function refused(): SignInAnswer {

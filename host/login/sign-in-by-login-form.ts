@@ -11,7 +11,7 @@ import { goTo } from '../../base/http/go-to.ts'
 import { readForm } from '../../base/http/read-body.ts'
 import type { Sites } from '../../base/http/sites.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import { isEnabled } from './account-sources.ts'
+import { isStillEnabled } from './account-sources.ts'
 import { type Arrival, readArrival } from './arrival.ts'
 import type { LoginTokens } from './login-token.ts'
 import { cameFromOwnPage } from './own-page.ts'
@@ -64,7 +64,7 @@ export const BY_LOGIN_FORM: WayOfSigningIn<Attempt, Attempt, FormSignIn, SignedI
       ? {
           ...BASIS_OF_TOKEN,
           ...{ factorsOf: account.source, methods },
-          stillHolds: async () => account.source !== 'users' || isEnabled(parts.users, login.uid),
+          stillHolds: () => isStillEnabled(parts.users, account),
         }
       : BASIS_OF_TOKEN
     // Never remember this user, because no source could check them again. A remembered login would stay valid after the

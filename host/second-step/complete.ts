@@ -4,7 +4,7 @@ import { Refusal, type WayOfSigningIn } from '../../base/accounts/sign-in-steps.
 import { noEffects } from '../../base/bundles/host-call.ts'
 import { readCookies, setCookie } from '../../base/http/cookies.ts'
 import { goTo } from '../../base/http/go-to.ts'
-import { isEnabled } from '../login/account-sources.ts'
+import { isStillEnabled } from '../login/account-sources.ts'
 import type { Arrival } from '../login/arrival.ts'
 import { cameFromOwnPage } from '../login/own-page.ts'
 import { redirectSignedIn, type SignedIn } from '../login/redirect-signed-in.ts'
@@ -85,10 +85,8 @@ async function complete(attempt: StepAttempt, parts: SecondStepParts): Promise<S
     factorsOf: account.source,
     methods,
     isConfirmed: true,
-    stillHolds: async () => {
-      if (own !== null) return own.stillHolds(attempt, checked, providerLogin)
-      return account.source !== 'users' || isEnabled(parts.users, login.uid)
-    },
+    stillHolds: () =>
+      own === null ? isStillEnabled(parts.users, account) : own.stillHolds(attempt, checked, providerLogin),
   }
   const session = await acceptSignIn(attempt, accepted, basis, remember, parts)
   setCookie(ctx, 'step', scope, null)
