@@ -10,6 +10,7 @@ import {
   insertPermissions,
   newRow,
   permissionRows,
+  readRow,
   type UserRow,
   writeUser,
 } from './user-rows.ts'
@@ -111,11 +112,7 @@ export function createDirectoryUsers(parts: DirectoryUsersParts): DirectoryUsers
       return true
     })
     // Another request may have created a row for the same entry.
-    return isCreated ? readRow(uid) : ((await findEntry(person)) ?? null)
-  }
-
-  async function readRow(uid: string): Promise<UserRow | null> {
-    return (await db.selectFrom('users').selectAll().where('uid', '=', uid).executeTakeFirst()) ?? null
+    return (isCreated ? await readRow(db, uid) : await findEntry(person)) ?? null
   }
 
   /** @returns false if another user has the entry's new name */
@@ -151,7 +148,7 @@ export function createDirectoryUsers(parts: DirectoryUsersParts): DirectoryUsers
       .where('uid', '=', row.uid)
       .where('enabled', '=', 1)
       .executeTakeFirst()
-    return numUpdatedRows === 0n ? null : readRow(row.uid)
+    return numUpdatedRows === 0n ? null : ((await readRow(db, row.uid)) ?? null)
   }
 
   return {
@@ -171,7 +168,7 @@ export function createDirectoryUsers(parts: DirectoryUsersParts): DirectoryUsers
     async recheck(row) {
       const { directory, directory_id: id } = row
       const person = directory === null || id === null ? null : await directories.lookUp(directory, id)
-      return (await update(row, person)) ? readRow(row.uid) : null
+      return (await update(row, person)) ? ((await readRow(db, row.uid)) ?? null) : null
     },
   }
 }

@@ -1,7 +1,7 @@
 import { createPasswordCheck } from '../../base/accounts/password-check.ts'
 import type { PasswordFault } from '../../base/accounts/password-rules.ts'
 import type { Passwords } from '../../base/accounts/passwords.ts'
-import { columnsOf, rowsWithPassword } from '../../base/accounts/user-rows.ts'
+import { columnsOf, readRow, rowsWithPassword } from '../../base/accounts/user-rows.ts'
 import { usernameKey } from '../../base/accounts/username.ts'
 import type { User, UserPorts, Users } from '../../base/accounts/users.ts'
 import { deletedAny } from '../../base/database/deleted-any.ts'
@@ -81,7 +81,7 @@ export function createLinkedUsers(parts: LinkedUsersParts, now: () => number = D
       return found === undefined || found.password_hash === null ? null : users.get(found.uid)
     },
     async choosePassword({ user, row: link }, password, locale) {
-      const row = await db.selectFrom('users').selectAll().where('uid', '=', user.uid).executeTakeFirst()
+      const row = await readRow(db, user.uid)
       if (row === undefined || row.directory !== null) return 'over'
       const fault = await check.faultOfNew(row, password)
       if (fault !== null) return fault
