@@ -234,6 +234,7 @@ const parts: HostParts = {
     figures: createFigures(),
     supervisor,
     store,
+    pauses: jobStore.pauses,
     audit,
     db,
     kind: settings.database.kind,

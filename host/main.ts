@@ -391,6 +391,7 @@ function createParts(
     figures,
     supervisor,
     store,
+    pauses: foundation.jobStore.pauses,
     audit,
     db,
     kind: settings.database.kind,

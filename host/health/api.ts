@@ -90,6 +90,12 @@ const Health = z
       }),
     ),
     quarantined: z.array(z.object({ solution: z.string(), retryAt: EpochMs })).nullable(),
+    pausedJobs: z
+      .array(z.string())
+      .nullable()
+      .describe(
+        'solutions with schedules or unfinished runs whose jobs an administrator or a restore has paused; null if the database did not respond',
+      ),
     cloudLogins: z
       .array(z.object({ solution: z.string(), problem: z.enum(CLOUD_LOGIN_PROBLEMS) }))
       .describe(

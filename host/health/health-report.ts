@@ -8,6 +8,7 @@ import type { Audit, OutcomeCount } from '../access/audit.ts'
 import type { CloudLoginProblem } from '../cloud/login/problems.ts'
 import type { CloudState } from '../cloud/managed/cloud-state.ts'
 import type { HostDatabase } from '../database/tables.ts'
+import type { Pauses } from '../jobs/pauses.ts'
 import { retryAtOf } from '../solutions/catalog.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
 import { type EntryFigures, type Figures, type Point, RANGES, type Range } from '../telemetry/figures.ts'
@@ -34,6 +35,11 @@ export type HealthReport = {
   readonly processes: readonly SeenProcess[]
   /** Solutions whose scripts are paused; null if the database did not respond. */
   readonly quarantined: readonly { readonly solution: string; readonly retryAt: number }[] | null
+  /**
+   * Solutions with schedules or unfinished runs whose jobs an administrator or a restore has paused; null if the
+   * database did not respond.
+   */
+  readonly pausedJobs: readonly string[] | null
   /** The latest problems on this host with PLATFORM_CLOUD sign-ins or their login pages. */
   readonly cloudLogins: readonly { readonly solution: string; readonly problem: CloudLoginProblem }[]
   /** State of the control center connection; null if there is no control center. */
@@ -54,6 +60,7 @@ export type HealthParts = {
   readonly supervisor: Pick<Supervisor, 'processes' | 'retryAt' | 'memory'>
   readonly telemetry?: Pick<Telemetry, 'states'>
   readonly store: Pick<SolutionStore, 'list'>
+  readonly pauses: Pick<Pauses, 'holding'>
   readonly audit: Pick<Audit, 'countOutcomes'>
   readonly db: HostDatabase
   readonly kind: KindName
@@ -72,7 +79,7 @@ const PATIENCE = 2000
 
 /** @param now returns the current time in epoch milliseconds */
 export function createHealth(parts: HealthParts, now: () => number = Date.now): Health {
-  const { figures, supervisor, store, audit, db, kind, version } = parts
+  const { figures, supervisor, store, pauses, audit, db, kind, version } = parts
   const startedAt = now()
 
   async function quarantined(): Promise<NonNullable<HealthReport['quarantined']>> {
@@ -100,8 +107,9 @@ export function createHealth(parts: HealthParts, now: () => number = Date.now): 
     const to = (Math.floor(now() / step) + 1) * step
     const latency = await latencyOf(db)
     const isThere = latency !== null
-    const [paused, signIns, cloud] = await Promise.all([
+    const [paused, withoutJobs, signIns, cloud] = await Promise.all([
       isThere ? orNull(quarantined()) : null,
+      isThere ? orNull(pauses.holding()) : null,
       isThere ? orNull(audit.countOutcomes({ actions: SIGN_INS, from: to - points * step, to, step })) : null,
       isThere ? orNull(cloudLogins()) : null,
     ])
@@ -119,6 +127,7 @@ export function createHealth(parts: HealthParts, now: () => number = Date.now): 
       clients,
       processes: list,
       quarantined: paused,
+      pausedJobs: withoutJobs,
       cloudLogins: cloud ?? parts.cloudLoginProblems?.() ?? [],
       cloud: parts.cloud?.() ?? null,
       series: { range, step, points: figures.points(range) },

@@ -83,9 +83,22 @@ function cloudLoginFindings(problems: HealthReport['cloudLogins']): Finding[] {
   })
 }
 
-/** Returns the findings about the database, maintenance mode, paused solutions and memory. */
+/** Returns a single finding for all solutions, because a restore pauses the jobs of each one. */
+function pausedJobsFindings(solutions: readonly string[]): Finding[] {
+  const [first] = solutions
+  if (first === undefined) return []
+  const href = solutions.length === 1 ? `/admin/solutions/${first}/jobs` : '/admin/solutions'
+  return [{ key: 'jobs-paused', values: [solutions.join(', ')], href }]
+}
+
+/** Returns the findings about the database, maintenance mode, paused solutions and jobs, and memory. */
 export function findingsOf(
-  { database, quarantined, memory }: Pick<HealthReport, 'database' | 'quarantined' | 'memory'>,
+  {
+    database,
+    quarantined,
+    pausedJobs,
+    memory,
+  }: Pick<HealthReport, 'database' | 'quarantined' | 'pausedJobs' | 'memory'>,
   isInMaintenance: boolean,
 ): Finding[] {
   const used = memory.used / memory.maximum
@@ -95,6 +108,7 @@ export function findingsOf(
     ...(quarantined ?? []).map(({ solution }) => {
       return { key: 'quarantined', values: [solution], href: `/admin/solutions/${solution}` }
     }),
+    ...pausedJobsFindings(pausedJobs ?? []),
     ...(used < MEMORY_FULL ? [] : [{ key: 'memory', values: [Math.round(used * 100)] }]),
     ...(memory.configured <= memory.maximum
       ? []

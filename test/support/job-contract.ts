@@ -230,6 +230,17 @@ export function testJobs(name: string, open: () => HostDatabase): void {
     expect(await runs.again(solution, run.id)).toBe('succeeded')
   })
 
+  test(`${name}: a paused solution holds back runs only while it has a schedule or unfinished runs`, async () => {
+    const { runs, solution, pauses, add, insertSolution } = lab()
+    await insertSolution()
+    await pauses.set(solution, true)
+    expect(await pauses.holding()).not.toContain(solution)
+    await add()
+    expect(await pauses.holding()).toContain(solution)
+    await runs.end(await claimed(runs.claim(solution, 'mail', 1)), SUCCEEDED)
+    expect(await pauses.holding()).not.toContain(solution)
+  })
+
   test(`${name}: runs are listed newest first, in pages, and deleted after JOB_KEPT`, async () => {
     const { runs, solution, add } = lab({ mail: {}, other: {} })
     const ids: string[] = []
@@ -331,11 +342,14 @@ export function testJobs(name: string, open: () => HostDatabase): void {
     })
     await insertSolution()
     await schedules().tick()
+    expect(await pauses.holding()).not.toContain(solution)
     await pauses.set(solution, true)
+    expect(await pauses.holding()).toContain(solution)
     time += 5 * 3_600_000 + 600_000
     await schedules().tick()
     expect(await runs.list(solution, {}, 9)).toEqual([])
     await pauses.set(solution, false)
+    expect(await pauses.holding()).not.toContain(solution)
     await schedules().tick()
     expect((await runs.list(solution, {}, 9)).map(({ job, missed }) => [job, missed])).toEqual([['mail', 4]])
     await schedules().tick()

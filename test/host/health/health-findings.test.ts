@@ -4,6 +4,7 @@ import { findingsOf, telemetryFindings } from '../../../host/health/pages.ts'
 const WELL = {
   database: { kind: 'embedded', ok: true, latency: 0.3 },
   quarantined: [],
+  pausedJobs: [],
   memory: { host: 100, processes: 700, maximum: 1000, configured: 1000, groupLimit: null, used: 899 },
 } as const
 
@@ -15,18 +16,25 @@ test('health: every problem is reported, with a link where there is one', () => 
   const report = {
     database: { kind: 'alpha', ok: false, latency: null },
     quarantined: [{ solution: 'crm', retryAt: 1 }],
+    pausedJobs: ['crm', 'orders'],
     memory: { host: 100, processes: 750, maximum: 1000, configured: 1000, groupLimit: null, used: 950 },
   } as const
   expect(findingsOf(report, true)).toEqual([
     { key: 'database', values: [] },
     { key: 'maintenance', values: [], href: '/admin/maintenance' },
     { key: 'quarantined', values: ['crm'], href: '/admin/solutions/crm' },
+    { key: 'jobs-paused', values: ['crm, orders'], href: '/admin/solutions' },
     { key: 'memory', values: [95] },
   ])
 })
 
+test('health: paused jobs of a single solution are reported with a link to them', () => {
+  const [finding] = findingsOf({ ...WELL, pausedJobs: ['orders'] }, false)
+  expect(finding).toEqual({ key: 'jobs-paused', values: ['orders'], href: '/admin/solutions/orders/jobs' })
+})
+
 test('health: if the database could not be read, no solution is reported as paused', () => {
-  expect(findingsOf({ ...WELL, quarantined: null }, false)).toEqual([])
+  expect(findingsOf({ ...WELL, quarantined: null, pausedJobs: null }, false)).toEqual([])
 })
 
 test('health: a RUNTIME_XMX above the container’s limit is reported with both values and the effective one', () => {

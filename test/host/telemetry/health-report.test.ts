@@ -50,6 +50,7 @@ function healthOf(clock: { time: number }, database: HostDatabase = db) {
           return [{ at: from, outcome: 'ok', count: 3 }]
         },
       },
+      pauses: { holding: async () => ['nightly'] },
       db: database,
       kind: 'embedded',
       version: '1.2.3',
@@ -59,11 +60,15 @@ function healthOf(clock: { time: number }, database: HostDatabase = db) {
   return { health, asked }
 }
 
-test('health: it reports uptime, paused solutions, and sign-ins per time step', async () => {
+test('health: it reports uptime, paused solutions and jobs, and sign-ins per time step', async () => {
   const clock = { time: 86_400_000_000 }
   const { health, asked } = healthOf(clock)
   clock.time += 65_000
-  const { startedAt, uptime, quarantined, signIns, database, memory } = await health({ range: 'day', hours: 1 })
+  const { startedAt, uptime, quarantined, pausedJobs, signIns, database, memory } = await health({
+    range: 'day',
+    hours: 1,
+  })
+  expect(pausedJobs).toEqual(['nightly'])
   expect([startedAt, uptime, quarantined]).toEqual([86_400_000_000, 65_000, [{ solution: 'sick', retryAt: 5000 }]])
   expect(asked).toEqual([{ from: 86_400_120_000 - 86_400_000, to: 86_400_120_000, step: 60_000 }])
   expect(memory).toMatchObject({ maximum: 900, configured: 1000, groupLimit: 960, used: 800 })
@@ -73,10 +78,10 @@ test('health: it reports uptime, paused solutions, and sign-ins per time step', 
 test('health: if the database is unreachable, it says so and reports everything else', async () => {
   const away = await openHostDatabase(readSettings({ PLATFORM_HOME: home }))
   await away.destroy()
-  const { database, quarantined, signIns, series } = await healthOf({ time: 1_000_000 }, away).health({
+  const { database, quarantined, pausedJobs, signIns, series } = await healthOf({ time: 1_000_000 }, away).health({
     range: 'recent',
     hours: 1,
   })
   expect(database).toEqual({ kind: 'embedded', ok: false, latency: null })
-  expect([quarantined, signIns, series.points.length]).toEqual([null, null, 720])
+  expect([quarantined, pausedJobs, signIns, series.points.length]).toEqual([null, null, null, 720])
 })
