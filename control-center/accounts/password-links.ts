@@ -61,12 +61,6 @@ export function createPasswordLinks(
     return isOpen ? { link, account } : null
   }
 
-  /** @returns false if another request has just used the link */
-  async function take(tokenHash: string): Promise<boolean> {
-    const link = db.deleteFrom('password_links').where('token_hash', '=', tokenHash)
-    return (await link.executeTakeFirst()).numDeletedRows > 0n
-  }
-
   return {
     async create(uid) {
       const account = await accountOf(uid)
@@ -90,17 +84,16 @@ export function createPasswordLinks(
     },
     async choosePassword(token, password) {
       const found = await findRow(token)
-      if (found === null || !(await take(found.link.token_hash))) return 'over'
-      const { uid, password_changed_at: passwordChangedAt } = found.account
-      let isOver = false
-      try {
-        const fault = await users.choosePassword({ uid, passwordChangedAt }, password)
-        isOver = fault === null || fault === 'changed'
-        return fault === 'changed' ? 'over' : fault
-      } finally {
-        // Restore the link, so that the user can retry if the password was rejected or the control center was busy.
-        if (!isOver) await db.insertInto('password_links').values(found.link).execute()
+      if (found === null) return 'over'
+      const { link, account } = found
+      const user = { uid: account.uid, passwordChangedAt: account.password_changed_at }
+      const fault = await users.choosePassword(user, password)
+      if (fault === 'changed') return 'over'
+      // The new password has already invalidated the link, so that no other request can use it.
+      if (fault === null) {
+        await db.deleteFrom('password_links').where('token_hash', '=', link.token_hash).execute()
       }
+      return fault
     },
     async sweep() {
       await db.deleteFrom('password_links').where('expires_at', '<=', now()).execute()
