@@ -1,4 +1,6 @@
+import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
+import { usernameKey } from '../../base/accounts/username.ts'
 import { createJournal, type JournalEntry, type JournalQuery, oneLine } from '../../base/api/journal.ts'
 import { firstRows } from '../../base/database/portable.ts'
 import type { Limits } from '../../runtime/limits.ts'
@@ -100,7 +102,10 @@ export interface Audit {
    */
   countOutcomes(asked: OutcomesAsked): Promise<readonly OutcomeCount[]>
   flush(): Promise<void>
-  /** Replaces the user's name in all entries, as actor and as target, with `user:erased`. */
+  /**
+   * Replaces the user's name in all entries, as actor and as target, with `user:erased`. Users may have typed their name
+   * in other spellings, such as `ANNA`; these are replaced too.
+   */
   eraseUser(username: string): Promise<void>
   /** Removes entries older than `AUDIT_KEPT`. */
   sweep(): Promise<void>
@@ -125,6 +130,10 @@ export type OutcomesAsked = {
 
 export type OutcomeCount = { readonly at: number; readonly outcome: string; readonly count: number }
 
+/** Names of users in the log start with this. */
+const USER = 'user:'
+/** Comes directly after all names of users. */
+const AFTER_USERS = 'user;'
 /** Replaces the name of an erased user, as actor and as target. */
 export const ERASED_USER = 'user:erased'
 /** Maximum entries that one call scans if no index covers the filter. This limits the database load. */
@@ -174,11 +183,38 @@ export function createAudit(db: HostDatabase, limits: Limits, now: () => number 
     flush: journal.flush,
     async eraseUser(username) {
       await journal.flush()
-      const name = oneLine(`user:${username}`)
-      await db.updateTable('audit').set({ actor: ERASED_USER }).where('actor', '=', name).execute()
-      await db.updateTable('audit').set({ target: ERASED_USER }).where('target', '=', name).execute()
+      const key = usernameKey(oneLine(`${USER}${username}`).slice(USER.length))
+      for (const column of ['actor', 'target'] as const) {
+        for await (const name of usersIn(db, column)) {
+          if (usernameKey(name.slice(USER.length)) !== key) continue
+          await db
+            .updateTable('audit')
+            .set({ [column]: ERASED_USER })
+            .where(column, '=', name)
+            .execute()
+        }
+      }
     },
     sweep: journal.sweep,
+  }
+}
+
+/**
+ * Returns the column's users, without duplicates. Finds each with a fast query, because the log may have millions of
+ * entries and a long query on the embedded database would block the process.
+ */
+async function* usersIn(db: HostDatabase, column: 'actor' | 'target'): AsyncGenerator<string> {
+  for (let last = USER; ; ) {
+    const { next } = await db
+      .selectFrom('audit')
+      .select((row) => row.fn.min<string | null>(column).as('next'))
+      .where(column, '>', last)
+      .where(column, '<', AFTER_USERS)
+      .executeTakeFirstOrThrow()
+    if (next === null) return
+    yield next
+    last = next
+    await setImmediate()
   }
 }
 
