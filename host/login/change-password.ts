@@ -24,7 +24,7 @@ export interface ChangePasswordPages {
   /** Sends the page instead of starting a session, because the user must change the password they have just entered. */
   demand(ctx: Context, solution: ActiveSolution, locale: string, user: User): void
   /**
-   * Sends the page to a user who is signed in.
+   * Sends the page to a user who is signed in. Others are redirected to the login page.
    * @throws ERR_NOT_FOUND if the user's password is not in the users table
    */
   show(ctx: Context, solution: ActiveSolution, session: Session | null): Promise<void>
@@ -133,8 +133,9 @@ export function createChangePasswordPages(
       send(ctx, solution, locale, { user, ticket: issueTicket(solution.name, user) }, 200, null)
     },
     async show(ctx, solution, session) {
+      if (session === null) return goToLogin(ctx, solution.name, '')
       const person = await personOf(solution.name, '', session)
-      if (person === null || session === null) throw noPassword()
+      if (person === null) throw noPassword()
       send(ctx, solution, session.locale, person, 200, null)
     },
     async submit(ctx, solution, locale, session) {
@@ -171,6 +172,6 @@ function goToLogin(ctx: Context, solution: string, query: string): void {
 function noPassword(): PlatformError {
   return new PlatformError(
     'ERR_NOT_FOUND',
-    'You can’t change a password here. If you are not signed in, sign in first. If you are signed in, your password is not stored on this server: ask your administrator where to change it.',
+    'Your password is not stored on this server, so this page cannot change it. Ask your administrator where to change it.',
   )
 }

@@ -115,6 +115,8 @@ test('changing your own password ends all your sessions and remembered logins', 
   expect(wrong.text).toContain('The current password is incorrect')
   expect((await browser.post('/solution/crm/password', { current: PASSWORD, ...fields })).status).toBe(303)
   expect((await browser.session()).status).toBe(401)
+  const signedOut = await browser.get('/solution/crm/password')
+  expect([signedOut.status, signedOut.headers.location]).toEqual([303, '/solution/crm/index.html'])
   expect((await elsewhere.session()).status).toBe(401)
   elsewhere.close()
   expect((await elsewhere.open()).text).toContain('name="password"')
