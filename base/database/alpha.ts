@@ -1,5 +1,5 @@
 import { type Dialect, PostgresAdapter, PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely'
-import type { PoolClient, PoolConfig } from 'pg'
+import type { ClientConfig, PoolClient, PoolConfig } from 'pg'
 import {
   CONNECT_TIME,
   type DatabaseServer,
@@ -10,6 +10,7 @@ import {
   type PoolOptions,
   type ServerKind,
 } from './kind.ts'
+import { rejectInvalidMessages } from './postgres-messages.ts'
 
 /** PostgreSQL. Error codes: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 export const alpha: ServerKind = {
@@ -79,7 +80,14 @@ async function alphaDialect(
 ): Promise<Dialect> {
   const { default: pg } = await import('pg')
   const { connections, statementTime } = { ...DEFAULT_POOL, ...options }
+  class CheckedClient extends pg.Client {
+    constructor(config?: ClientConfig) {
+      super(config)
+      rejectInvalidMessages(this)
+    }
+  }
   const pool = new pg.Pool({
+    Client: CheckedClient,
     host: server.host,
     port: server.port,
     user: server.username,

@@ -108,7 +108,10 @@ export const DEFAULT_POOL = { connections: 10, statementTime: 60_000 } as const
 /** Timeout for a connection, in ms. */
 export const CONNECT_TIME = 5000
 
-/** Node.js error codes that mean that the server is unreachable. */
+/**
+ * Node.js error codes that mean that the server is unreachable. EBADMSG means that something that is not a database
+ * server of this kind answers (postgres-messages.ts).
+ */
 const AWAY: ReadonlySet<unknown> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -121,6 +124,7 @@ const AWAY: ReadonlySet<unknown> = new Set([
   'ENETUNREACH',
   'EHOSTDOWN',
   'ENETDOWN',
+  'EBADMSG',
 ])
 
 export function isNetworkError(error: unknown): boolean {

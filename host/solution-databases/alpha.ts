@@ -1,4 +1,5 @@
 import type { Client, Query } from 'pg'
+import { rejectInvalidMessages } from '../../base/database/postgres-messages.ts'
 import type { Parameter, Row } from '../../plugins/database/host.ts'
 import { floatOf, integerOf, isoText } from './answer.ts'
 import {
@@ -36,6 +37,7 @@ async function connect(target: Target): Promise<ServerConnection> {
     keepAlive: true,
     types: { getTypeParser: (oid: number) => (text: string) => plainOf(oid, text) },
   })
+  rejectInvalidMessages(client)
   let isOpen = true
   const closed = () => {
     isOpen = false
