@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Database } from '../database/open.ts'
-import { firstRows, insertOnce, isUniqueViolation } from '../database/portable.ts'
+import { firstRows, insertOnce, inTransaction, isUniqueViolation } from '../database/portable.ts'
 import type { FailureCounts } from './failure-counts.ts'
 import {
   changedColumns,
@@ -105,7 +105,7 @@ export function createDirectoryUsers(parts: DirectoryUsersParts): DirectoryUsers
   async function create(person: DirectoryPerson): Promise<UserRow | null> {
     const uid = randomUUID()
     const row = newRow(uid, inputOf(person, limits), null, now())
-    const isCreated = await db.transaction().execute(async (transaction) => {
+    const isCreated = await inTransaction(db, async (transaction) => {
       const own = { directory: person.directory, directory_id: person.id, directory_checked_at: now() }
       if (!(await insertOnce(transaction, 'users', { ...row, ...own }))) return false
       await insertPermissions(transaction, permissionRows(uid, person.permissions))
@@ -115,14 +115,14 @@ export function createDirectoryUsers(parts: DirectoryUsersParts): DirectoryUsers
     return (isCreated ? await readRow(db, uid) : await findEntry(person)) ?? null
   }
 
-  /** @returns false if another user has the entry's new name */
+  /** @returns false if another user has the entry's new name, or the user has been deleted */
   async function write(row: UserRow, person: DirectoryPerson): Promise<boolean> {
     const { uid } = row
     const columns = changedColumns(row, inputOf(person, limits), undefined, now())
     try {
-      if (await writeUser(db, uid, { ...columns, directory_checked_at: now() }, person.permissions))
-        await endAccess(uid)
-      return true
+      const removed = await writeUser(db, uid, { ...columns, directory_checked_at: now() }, person.permissions)
+      if (removed) await endAccess(uid)
+      return removed !== null
     } catch (error) {
       if (!isUniqueViolation(error)) throw error
       refuse(person, 'name in use')

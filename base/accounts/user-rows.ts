@@ -1,6 +1,6 @@
 import type { Insertable, Selectable, Updateable } from 'kysely'
 import type { Database } from '../database/open.ts'
-import { insertOnce } from '../database/portable.ts'
+import { insertOnce, inTransaction } from '../database/portable.ts'
 import type { Tables } from '../database/tables.ts'
 import type { FailureCounts } from './failure-counts.ts'
 import type { AccountRows } from './password-check.ts'
@@ -138,24 +138,35 @@ export async function readPermissions(db: Database, uids: readonly string[]): Pr
 
 /**
  * Changes a user's row. Also replaces their permissions, unless `permissions` is undefined.
- * @returns whether permissions were removed
+ * @returns whether permissions were removed; null if the user has been deleted
  */
 export function writeUser(
   db: Database,
   uid: string,
   columns: Updateable<Tables['users']>,
   permissions: readonly Permission[] | undefined,
-): Promise<boolean> {
-  return db.transaction().execute(async (transaction) => {
-    if (Object.keys(columns).length > 0) {
-      await transaction.updateTable('users').set(columns).where('uid', '=', uid).execute()
-    }
+): Promise<boolean | null> {
+  return inTransaction(db, async (transaction) => {
+    if (!(await lockUser(transaction, uid, columns))) return null
     if (permissions === undefined) return false
     const has = (await readPermissions(transaction, [uid])).get(uid) ?? []
     const difference = comparePermissions(has, permissionRows(uid, permissions))
     await applyPermissions(transaction, difference)
     return difference.removed.length > 0
   })
+}
+
+/**
+ * Changes a user's row, even if no column is set: the lock makes other changes to the user's permissions wait.
+ * @returns false if the user has been deleted
+ */
+export async function lockUser(
+  transaction: Database,
+  uid: string,
+  columns: Updateable<Tables['users']> = {},
+): Promise<boolean> {
+  const update = transaction.updateTable('users').set((row) => ({ enabled: row.ref('enabled'), ...columns }))
+  return (await update.where('uid', '=', uid).executeTakeFirst()).numUpdatedRows > 0n
 }
 
 export async function insertPermissions(db: Database, rows: readonly PermissionRow[]): Promise<void> {

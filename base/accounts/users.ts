@@ -3,7 +3,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { deletedAny } from '../database/deleted-any.ts'
 import type { Database } from '../database/open.ts'
-import { firstRows, insertOnce, isUniqueViolation } from '../database/portable.ts'
+import { firstRows, insertOnce, inTransaction, isUniqueViolation } from '../database/portable.ts'
 import { FACTORS_OF } from './account-source-name.ts'
 import {
   createDirectoryUsers,
@@ -20,6 +20,7 @@ import { searchUsers } from './search-users.ts'
 import {
   changedColumns,
   insertPermissions,
+  lockUser,
   newRow,
   type PermissionRow,
   permissionRows,
@@ -168,7 +169,7 @@ export function createUsers(
   async function needRow(uid: string): Promise<UserRow> {
     const row = await readRow(db, uid)
     if (row !== undefined) return row
-    throw new PlatformError('ERR_USER_NOT_FOUND', `There is no user with the uid ${JSON.stringify(uid.slice(0, 60))}.`)
+    throw noUser(uid)
   }
 
   async function need(uid: string): Promise<User> {
@@ -204,7 +205,7 @@ export function createUsers(
       const uid = randomUUID()
       const passwordHash = (await hashOf(input)) ?? null
       const row = newRow(uid, input, passwordHash, now())
-      await db.transaction().execute(async (transaction) => {
+      await inTransaction(db, async (transaction) => {
         if (!(await insertOnce(transaction, 'users', row))) throw nameExists(username)
         await insertPermissions(transaction, permissionRows(uid, input.permissions ?? []))
       })
@@ -219,6 +220,7 @@ export function createUsers(
       const removed = await writeUser(db, uid, columns, input.permissions).catch((error: unknown) => {
         throw isUniqueViolation(error) ? nameExists(username) : error
       })
+      if (removed === null) throw noUser(uid)
       if (removed || input.enabled === false || input.password !== undefined) await endAccess(uid)
       // The email goes to the old address, because it warns the person who used that address until now.
       if (typeof input.password === 'string') passwordChanged?.(before)
@@ -244,7 +246,12 @@ export function createUsers(
       const user = await need(uid)
       refuse(checkUser({ permissions: [...user.permissions, permission] }, user, limits))
       refuse(faultsOfPermission(user))
-      for (const row of permissionRows(uid, [permission])) await insertOnce(db, 'permissions', row)
+      const isThere = await inTransaction(db, async (transaction) => {
+        if (!(await lockUser(transaction, uid))) return false
+        for (const row of permissionRows(uid, [permission])) await insertOnce(transaction, 'permissions', row)
+        return true
+      })
+      if (!isThere) throw noUser(uid)
     },
     async removePermission(uid, permission) {
       refuse(faultsOfPermission(await needRow(uid)))
@@ -290,13 +297,17 @@ export function createUsers(
   }
 }
 
+function noUser(uid: string): PlatformError {
+  return new PlatformError('ERR_USER_NOT_FOUND', `There is no user with the uid ${JSON.stringify(uid.slice(0, 60))}.`)
+}
+
 async function deleteRows(db: Database, uid: string): Promise<void> {
-  await db.transaction().execute(async (transaction) => {
-    await transaction.deleteFrom('permissions').where('uid', '=', uid).execute()
+  await inTransaction(db, async (transaction) => {
+    // Delete this row first, as `writeUser` does, to prevent deadlocks. This also deletes the user's permissions.
+    await transaction.deleteFrom('users').where('uid', '=', uid).execute()
     const factors = accountId(factorAccount('users', '', uid))
     await transaction.deleteFrom('factor_accounts').where('id', '=', factors).execute()
     await transaction.deleteFrom('links').where('uid', '=', uid).execute()
-    await transaction.deleteFrom('users').where('uid', '=', uid).execute()
   })
 }
 

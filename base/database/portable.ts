@@ -88,10 +88,24 @@ async function putAny(db: AnyDatabase, table: string, key: readonly string[], ro
 }
 
 /**
+ * Runs a transaction, and repeats it if a deadlock rolled it back. `work` must therefore change nothing outside the
+ * transaction.
+ */
+export function inTransaction<Tables, T>(
+  db: Kysely<Tables>,
+  work: (transaction: Transaction<Tables>) => Promise<T>,
+): Promise<T> {
+  return retryDeadlocks(db, () => db.transaction().execute(work))
+}
+
+/**
  * Doesn't retry inside a transaction. A deadlock rolls back the whole transaction, so only the code that started it can
  * retry.
  */
-async function retryDeadlocks<T>(db: AnyDatabase, write: () => Promise<T>): Promise<T> {
+async function retryDeadlocks<T>(
+  db: OpenDatabase & { readonly isTransaction: boolean },
+  write: () => Promise<T>,
+): Promise<T> {
   const last = db.isTransaction ? 1 : 5
   for (let attempt = 1; ; attempt++) {
     try {

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 import type { Passwords } from '../../base/accounts/passwords.ts'
 import { checkUser, tidyName } from '../../base/accounts/user-rules.ts'
 import { usernameKey } from '../../base/accounts/username.ts'
-import { insertOnce, isUniqueViolation } from '../../base/database/portable.ts'
+import { insertOnce, inTransaction, isUniqueViolation } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { z } from '../../runtime/zod.ts'
@@ -93,7 +93,7 @@ export function createUserChanges(
         username_key: usernameKey(username),
         ...(await columnsOf(wanted, null)),
       }
-      await db.transaction().execute(async (transaction) => {
+      await inTransaction(db, async (transaction) => {
         if (!(await insertOnce(transaction, 'solution_users', row))) throw nameExists(username)
         await replaceRights(transaction, uid, wanted)
       })
@@ -104,17 +104,16 @@ export function createUserChanges(
       refuseFaults(change, { username, email })
       await refuseUnknownRoles(place, roles)
       const columns = await columnsOf(change, before)
-      await db
-        .transaction()
-        .execute(async (transaction) => {
-          if (Object.keys(columns).length > 0) {
-            await transaction.updateTable('solution_users').set(columns).where('uid', '=', before.uid).execute()
-          }
-          await replaceRights(transaction, before.uid, change)
-        })
-        .catch((error: unknown) => {
-          throw isUniqueViolation(error) ? nameExists(username) : error
-        })
+      await inTransaction(db, async (transaction) => {
+        // Update the row even if no column changes. The lock makes other changes to the user's rights wait.
+        const update = transaction
+          .updateTable('solution_users')
+          .set((row) => ({ enabled: row.ref('enabled'), ...columns }))
+        await update.where('uid', '=', before.uid).execute()
+        await replaceRights(transaction, before.uid, change)
+      }).catch((error: unknown) => {
+        throw isUniqueViolation(error) ? nameExists(username) : error
+      })
     },
   }
 }

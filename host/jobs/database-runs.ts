@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Selectable, Transaction, Updateable } from 'kysely'
 import { deleteInPages } from '../../base/database/delete-in-pages.ts'
 import { kindOf } from '../../base/database/kinds.ts'
-import { firstRows, insertOnce, isUniqueViolation } from '../../base/database/portable.ts'
+import { firstRows, insertOnce, inTransaction, isUniqueViolation } from '../../base/database/portable.ts'
 import { storedHash } from '../../base/database/stored-hash.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { solutionsIn } from '../database/solutions-in.ts'
@@ -24,8 +24,6 @@ type Writing = HostDatabase | Transaction<HostTables>
 
 /** How many of a job's waiting runs a host tries to start, one by one. Another host may start the same run first. */
 const TRIED = 5
-/** Maximum attempts to run a transaction if deadlocks roll it back. */
-const ROUNDS = 5
 
 type Parts = {
   readonly db: HostDatabase
@@ -332,19 +330,6 @@ async function sweepRuns(db: HostDatabase, solution: string, before: number): Pr
     (count) => firstRows(db, runs, count).execute(),
     (last) => remove.where('created_at', '<=', last.created_at).execute(),
   )
-}
-
-async function inTransaction<T>(
-  db: HostDatabase,
-  work: (transaction: Transaction<HostTables>) => Promise<T>,
-): Promise<T> {
-  for (let round = 1; ; round++) {
-    try {
-      return await db.transaction().execute(work)
-    } catch (error) {
-      if (round === ROUNDS || !kindOf(db).isDeadlock(error)) throw error
-    }
-  }
 }
 
 async function addAll({ limits, now }: Parts, to: Writing, runs: readonly NewRun[]): Promise<void> {

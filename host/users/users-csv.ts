@@ -19,7 +19,7 @@ import {
 import { checkUser } from '../../base/accounts/user-rules.ts'
 import { usernameKey } from '../../base/accounts/username.ts'
 import type { User, UserPorts, Users } from '../../base/accounts/users.ts'
-import { isUniqueViolation } from '../../base/database/portable.ts'
+import { inTransaction, isUniqueViolation } from '../../base/database/portable.ts'
 import type { Tables } from '../../base/database/tables.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
@@ -114,7 +114,7 @@ export function createUsersCsv(parts: UsersCsvParts, now: () => number = Date.no
   }
 
   async function apply(steps: readonly Step[], hashes: ReadonlyMap<Step, string>): Promise<void> {
-    await db.transaction().execute(async (transaction) => {
+    await inTransaction(db, async (transaction) => {
       for (const some of chunksOf(steps.filter(({ existing }) => existing === null))) {
         const created = some.map((step) => {
           const uid = randomUUID()

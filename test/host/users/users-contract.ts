@@ -52,6 +52,18 @@ export function testUsers(place: TestPlace, passwords: Passwords): void {
       .then(() => [])
       .catch((error: { details: { faults: { field: string; key?: string }[] } }) => error.details.faults)
 
+  test(`${kind}, users: simultaneous changes to one user's permissions and its deletion don't deadlock`, async () => {
+    const permissions = (from: number) => Array.from({ length: 6 }, (_, n) => `P${(from + 7 * n) % 10}`)
+    for (let round = 0; round < 5; round++) {
+      const { uid } = await users.create({ username: `u${round}`, permissions: permissions(0) })
+      const work = Array.from({ length: 8 }, (_, n) => codeOf(users.change(uid, { permissions: permissions(n) })))
+      const codes = await Promise.all([...work, codeOf(users.delete(uid)), codeOf(users.addPermission(uid, 'P1'))])
+      expect(codes.filter((code) => code !== null && code !== 'ERR_USER_NOT_FOUND')).toEqual([])
+      expect(await users.get(uid)).toBeNull()
+      expect(await db.selectFrom('permissions').selectAll().execute()).toEqual([])
+    }
+  })
+
   test(`${kind}, users: a new user has the requested values, and defaults for the rest`, async () => {
     const made = await users.create({ username: ' Anna ', permissions: ['Users', { name: 'Sales', solution: 'crm' }] })
     expect(made).toEqual({
