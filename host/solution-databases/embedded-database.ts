@@ -1,3 +1,5 @@
+import { statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { repeat } from '../../base/work/repeat.ts'
 import type { Parameter, Row } from '../../plugins/database/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
@@ -52,6 +54,9 @@ const LONG_QUERY = 200
  * Maximum resident size of the process, in MB: a base of 45, plus memory for sorting. SQLite has no setting for this.
  */
 const MEMORY = 256
+/** If a write fails and less than this is free on the disk, in bytes, the disk is full. */
+const LEAST_SPACE = 1024 ** 2
+
 type Job = {
   readonly sql: string
   readonly parameters: readonly Parameter[]
@@ -257,16 +262,26 @@ function unusable(why: string): ScriptError {
   return new ScriptError(`the embedded database ${why}; ask the operator to check the host’s log`)
 }
 
-function errorOf(why: EmbeddedFailure, message: string, { limits, file }: EmbeddedOptions): ScriptError {
+function errorOf(why: EmbeddedFailure, message: string, { limits, file, onError }: EmbeddedOptions): ScriptError {
   if (why === 'rows') return overRows(limits)
   if (why === 'size') return overSize(limits)
   if (why === 'second')
     return new ScriptError('a query must be a single statement, but there is text after its semicolon')
-  return why === 'file'
-    ? overLimit(
-        limits,
-        'EMBEDDED_SIZE',
-        'the embedded database has reached its maximum size; delete data that you no longer need',
-      )
-    : serverAnswered(message, [file])
+  if (why === 'sql') return serverAnswered(message, [file])
+  if (hasSpace(file)) return overFile(limits)
+  onError(
+    `there is no space left on the disk for the embedded database ${file}; free some space or make the disk larger`,
+  )
+  return new ScriptError('the host’s disk is full, so nothing was changed; ask the operator to free some space')
+}
+
+/** SQLite reports a full disk and a file that has reached its maximum size in the same way. */
+function hasSpace(file: string): boolean {
+  const { bavail, bsize } = statfsSync(dirname(file))
+  return bavail * bsize >= LEAST_SPACE
+}
+
+function overFile(limits: Limits): ScriptError {
+  const what = 'the embedded database has reached its maximum size; delete data that you no longer need'
+  return overLimit(limits, 'EMBEDDED_SIZE', what)
 }

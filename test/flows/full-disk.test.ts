@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createEmbeddedDatabase } from '../../host/solution-databases/embedded-database.ts'
+import { createLimits } from '../../runtime/limits.ts'
 import { startCli, temporaryFolder } from '../support/cli.ts'
 import { startTestHost } from '../support/host.ts'
 import { bundleOf } from '../support/zip.ts'
@@ -51,6 +53,26 @@ describe.skipIf(!mounted)('with a disk that can be filled', () => {
     } finally {
       await host.stop()
       rmSync(home, { recursive: true })
+    }
+  })
+
+  test('full disk: a write to an embedded database fails, the operator learns why, and it works once there is space', async () => {
+    const errors: string[] = []
+    const file = join(disk.path, 'orders.sqlite')
+    const onError = (message: string) => void errors.push(message)
+    const database = createEmbeddedDatabase({ file, limits: createLimits(), timeZone: 'Etc/UTC', onError })
+    const insert = () => database.query('INSERT INTO orders VALUES (?)', ['x'.repeat(200_000)])
+    try {
+      await database.query('CREATE TABLE orders (content TEXT)', [])
+      fill()
+      await expect(insert()).rejects.toThrow(/^the host’s disk is full.* ask the operator to free some space$/)
+      expect(errors).toEqual([expect.stringMatching(/no space left on the disk for .*orders\.sqlite; free some space/)])
+      rmSync(join(disk.path, 'fill'))
+      await insert()
+      const rows = await database.query('SELECT count(*) AS orders FROM orders', [])
+      expect({ ...rows[0] }).toEqual({ orders: 1 })
+    } finally {
+      await database.kill()
     }
   })
 
