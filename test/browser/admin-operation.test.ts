@@ -236,6 +236,23 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
     }
   })
 
+  test('audit log: entries with long targets and outcomes fit their card, and in a narrower window the card scrolls', async () => {
+    const rejected = { username: LONG.repeat(2), displayName: ' ' }
+    await askAdmin(host, 'POST', 'users', rejected, 422)
+    await using opened = await open('/admin/audit')
+    const { page } = opened
+    expect(await page.textContent('main')).toContain('ERR_REQUEST_INVALID')
+    const card = page.locator('.card-flush')
+    const sizes = () => card.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)
+    await page.setViewportSize({ width: 1280, height: 800 })
+    expect(await sizes()).toBe(0)
+    await page.setViewportSize({ width: 970, height: 800 })
+    await card.evaluate((element) => element.scrollBy(1000, 0))
+    const [edge, last] = await Promise.all([card, page.locator('thead th').last()].map((one) => one.boundingBox()))
+    const right = (box: typeof edge) => Math.round((box?.x ?? 0) + (box?.width ?? 0))
+    expect(right(last ?? null)).toBeLessThanOrEqual(right(edge ?? null))
+  })
+
   test('maintenance: it can be turned on after a confirmation, shows who turned it on, and can be turned off again', async () => {
     await using opened = await open('/admin/maintenance')
     const { page } = opened
