@@ -19,7 +19,7 @@ const NewApiToken = z
     name: Name,
     scopes: z
       .array(Scope)
-      .min(1)
+      .min(1, 'must have at least one scope')
       .max(100)
       .overwrite((scopes) => [...new Set(scopes)]),
     expiresAt: EpochMs.nullish(),

@@ -70,7 +70,7 @@ test.each([
   [{ level: 'required', requiredFor: [] }, 'requiredFor: must list at least one permission'],
   [{ level: 'required', graceDays: 31 }, 'graceDays: must be a whole number from 0 to 30'],
   [{ level: 'required', graceDays: 0.5 }, 'graceDays: must be a whole number from 0 to 30'],
-  [{ level: 'required', remind: true }, 'Unrecognized key: "remind"'],
+  [{ level: 'required', remind: true }, 'unknown property "remind"'],
 ])('sign-in policy: %o is refused, and the policy in force stays', async (policy, message) => {
   const [status, body] = await send('PUT', policy)
   expect([status, body?.code]).toEqual([422, 'ERR_REQUEST_INVALID'])
