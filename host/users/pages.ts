@@ -86,7 +86,8 @@ function permissionPair(permission: User['permissions'][number]) {
   return typeof permission === 'string' ? { name: permission, solution: '' } : permission
 }
 
-function stateKey({ enabled, mustChangePassword }: User): 'disabled' | 'mustchange' | 'enabled' {
+function stateKey({ enabled, mustChangePassword, passwordChangedAt, directory }: User) {
   if (!enabled) return 'disabled'
+  if (passwordChangedAt === null && directory === null) return 'nopassword'
   return mustChangePassword ? 'mustchange' : 'enabled'
 }

@@ -114,6 +114,20 @@ describe.skipIf(browserPath === undefined)('the admin pages for users, in a brow
     await page.waitForSelector('.problem:not([hidden])')
     expect(await page.textContent('.problem')).toContain('A user named "TAKEN" already exists')
     expect(await page.inputValue('#username')).toBe('TAKEN')
+    await page.fill('#username', ' ')
+    await page.click('form button[type=submit]:has-text("Add user")')
+    const message = 'username must be 1 to 200 visible characters'
+    await expect.poll(() => page.textContent('.problem')).toContain(message)
+    expect(await page.textContent('.problem'), 'the message is shown once').toBe(message)
+  })
+
+  test('the list tells users without a password from those who must change theirs', async () => {
+    const { uid } = await askAdmin(host, 'POST', 'users', { username: 'gus', permissions: ['Users'] })
+    await open('/admin/users?search=gus')
+    expect(await page.locator('tbody .state').allTextContents()).toEqual(['No password yet'])
+    await askAdmin(host, 'PATCH', `users/${uid}`, { password: 'quiet rivers run at night' })
+    await page.reload()
+    expect(await page.locator('tbody .state').allTextContents()).toEqual(['Must change password'])
   })
 
   test('a user can be edited: a permission is removed and a name cleared', async () => {
@@ -272,7 +286,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for users, in a brow
     await page.click('button:has-text("Check file")')
     await page.waitForSelector('.problem:not([hidden])')
     expect(await page.locator('.problem li').allTextContents()).toEqual([
-      expect.stringMatching(/3.*email must be an email address/),
+      expect.stringMatching(/^Line 3: email must be an email address/),
     ])
     expect(await page.isVisible('#import-told')).toBe(false)
 

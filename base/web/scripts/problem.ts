@@ -7,7 +7,9 @@ export function showProblem(place: HTMLElement, { status, detail, faults = [] }:
   text.textContent = status === 0 ? scriptText('unreachable') : (detail ?? `${scriptText('failed')} (${status})`)
   // The API's messages are in English.
   if (detail !== undefined) text.lang = 'en'
-  place.replaceChildren(text, ...(faults.length > 0 ? [faultList(faults, workbench)] : []))
+  // If the detail is the message of the only error, a list would repeat it.
+  const isListed = faults.length > 0 && !(faults.length === 1 && faults[0]?.message === detail)
+  place.replaceChildren(text, ...(isListed ? [faultList(faults, workbench)] : []))
   place.hidden = false
   place.tabIndex = -1
   place.focus()
@@ -28,7 +30,10 @@ export function faultList(faults: readonly Fault[], workbench?: string): HTMLEle
 function faultLine({ file = '', line, column, message, source, advice }: Fault, workbench?: string): HTMLElement {
   const item = document.createElement('li')
   const where = document.createElement('code')
-  where.textContent = [file, line, column].filter((part) => part !== undefined && part !== '').join(':')
+  where.textContent =
+    file === '' && line !== undefined
+      ? `Line ${line}:`
+      : [file, line, column].filter((part) => part !== undefined && part !== '').join(':')
   item.append(...(where.textContent === '' ? [] : [linkTo(where, file, line, workbench), ' ']), message)
   if (source) item.append(sourceLine(source, column))
   if (advice) item.append(adviceLine(advice))
