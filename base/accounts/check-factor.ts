@@ -21,13 +21,14 @@ export type Entered = { readonly kind: 'totp' | 'recovery-code'; readonly code: 
 
 /**
  * - `throttled`: too many attempts. `seconds` is the time until the next one is allowed.
+ * - `wrong`, `wrongrecovery`: the app's code or the recovery code is wrong or was used before.
  * - `locked`: the app's codes are rejected until the account is unlocked.
  * - `passkey`: the passkey was rejected.
  * - `copied`: the passkey was rejected because it seems to have been copied.
  */
 export type FactorAnswer =
   | { readonly kind: 'right'; readonly method: SignInMethod; readonly recoveryCodesLeft: number | null }
-  | { readonly kind: 'wrong' | 'locked' | 'passkey' | 'copied' }
+  | { readonly kind: 'wrong' | 'wrongrecovery' | 'locked' | 'passkey' | 'copied' }
   | { readonly kind: 'throttled'; readonly seconds: number }
 
 export function outcomeOf({ kind }: FactorAnswer): 'ok' | 'throttled' | 'refused' {
@@ -72,7 +73,7 @@ export async function checkFactor(
   const isRight = kind === 'totp' ? await apps.use(account, code) : left !== null
   if (!isRight) {
     await factors.noteWrong(account)
-    return { kind: 'wrong' }
+    return { kind: kind === 'totp' ? 'wrong' : 'wrongrecovery' }
   }
   await factorThrottle.succeeded(id)
   await factors.unlock(account)

@@ -60,10 +60,18 @@ describe('a user with an authenticator app', () => {
     expect((await browser.get('/solution/shop/second-step?recovery')).text).toContain('name="recovery"')
     const typed = ` ${code.toUpperCase().replace('-', ' ').replaceAll('0', 'O').replaceAll('1', 'L')} `
     expect((await step(browser, { recovery: 'yes', code: typed })).status).toBe(303)
-    expect((await browser.get('/solution/shop/account')).text).toContain('Recovery codes left: 9')
+    const account = (await browser.get('/solution/shop/account')).text
+    expect(account).toContain('Recovery codes left: 9')
+    // Times are in UTC on every page, so each heading of a column of times says so.
+    const headings = [...account.matchAll(/scope="col">([^<]+)</g)].map(([, text = '']) => text)
+    const timed = headings.filter((text) => /^(?:Added|Last used|Signed in|Time)/.test(text))
+    expect(timed).toEqual(['Added (UTC)', 'Last used (UTC)', 'Signed in (UTC)', 'Last used (UTC)', 'Time (UTC)'])
     const again = await visit(host, 'shop')
     await again.signIn('rik')
-    expect((await step(again, { recovery: 'yes', code })).status).toBe(401)
+    const used = await step(again, { recovery: 'yes', code })
+    expect(used.status).toBe(401)
+    expect(used.text).toContain('This recovery code is wrong or has already been used.')
+    expect((await step(again, { code: '000000' })).text).toContain('Codes change every 30 seconds')
   })
 
   test('a user must sign in again after five wrong codes', async () => {
