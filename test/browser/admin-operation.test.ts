@@ -103,6 +103,22 @@ describe.skipIf(browserPath === undefined)('the admin pages for operating the ho
     }
   })
 
+  test('sign-in: the focus is in the field to fill in next', async () => {
+    await using context = await browser.newContext()
+    const page = await context.newPage()
+    await page.goto(`${host.adminUrl}/admin/sign-in`)
+    const focused = () => page.evaluate('document.activeElement.name')
+    expect(await focused()).toBe('username')
+    await page.keyboard.type('admin')
+    await page.fill('#password', 'wrong')
+    await Promise.all([page.waitForEvent('load'), page.keyboard.press('Enter')])
+    expect([await focused(), await page.inputValue('#username')]).toEqual(['password', 'admin'])
+    await page.click('summary')
+    await page.fill('#token', 'wrong')
+    await Promise.all([page.waitForEvent('load'), page.keyboard.press('Enter')])
+    expect(await focused()).toBe('token')
+  })
+
   test('sessions: they can be filtered by user, and ending one signs its browser out within a second', async () => {
     const visitor = await visit(host, 'shop')
     await visitor.signIn('tom')
