@@ -16,7 +16,7 @@ export async function startMessage(host: Host, settings: Settings, isTerminal = 
   const lines = [
     `Solhost is running at ${host.publicUrl}/`,
     `Admin pages:    ${host.adminUrl}/admin/`,
-    ...portLines(host),
+    ...portLines(host, settings),
     '',
   ]
   const names = await host.solutionNames()
@@ -37,9 +37,10 @@ function solutionLines(host: Host, names: readonly string[], ofOrders: readonly 
   return ['Solutions:', ...lines, '']
 }
 
-/** Optional ports, which are listed only if they are configured. */
-function portLines({ metricsUrl, redirectPort }: Host): string[] {
+/** Optional ports and the control center, which are listed only if they are configured. */
+function portLines({ metricsUrl, redirectPort }: Host, { cloud }: Settings): string[] {
   return [
+    ...(cloud === null ? [] : [`Control center: ${cloud.url}`]),
     ...(metricsUrl === null ? [] : [`Metrics:        ${metricsUrl}`]),
     ...(redirectPort === null ? [] : [`Port ${redirectPort} redirects browsers to HTTPS`]),
   ]
@@ -88,9 +89,14 @@ function passwordLines({ generatedPassword }: Host, { adminName }: Settings): st
 function warningLines(host: Host, settings: Settings, names: readonly string[]): string[] {
   const { solutionOrigin, environment, shown } = settings
   const lines: string[] = [...developmentOnly(), ...exampleLines(host, settings, names)]
-  const isTokenSet = shown.some(({ name, isSet }) => name === 'REMOTE_ENVIRONMENT_TOKEN' && isSet)
-  if (isTokenSet && environment !== 'onprem') {
+  const isGiven = (setting: string) => shown.some(({ name, isSet }) => name === setting && isSet)
+  if (isGiven('REMOTE_ENVIRONMENT_TOKEN') && environment !== 'onprem') {
     lines.push('Note: REMOTE_ENVIRONMENT_TOKEN has no effect unless ENVIRONMENT is onprem.')
+  } else if (isGiven('CLOUD_URL') && !isGiven('REMOTE_ENVIRONMENT_TOKEN')) {
+    lines.push(
+      'Note: CLOUD_URL is set, but REMOTE_ENVIRONMENT_TOKEN is not, so the host doesn’t connect to the control center.',
+      '      Create a token on the control center’s Credentials page.',
+    )
   }
   if (host.sharedOrigin) {
     // With TLS, the host doesn't start if a URL begins with http:.

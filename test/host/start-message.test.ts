@@ -25,6 +25,18 @@ test('start message: an unused control center token is reported', async () => {
   expect(await message({})).not.toContain(text)
 })
 
+test('start message: a Satellite names its control center, and a control center without a token is reported', async () => {
+  const note = 'Note: CLOUD_URL is set, but REMOTE_ENVIRONMENT_TOKEN is not'
+  const center = { ENVIRONMENT: 'onprem', CLOUD_URL: 'https://cloud.example.org' }
+  expect(await message(center)).toContain(note)
+  const connected = await message({ ...center, REMOTE_ENVIRONMENT_TOKEN: 't' })
+  expect(connected).toContain(
+    'Admin pages:    http://127.0.0.1:8081/admin/\nControl center: https://cloud.example.org/\n',
+  )
+  expect(connected).not.toContain('CLOUD_URL')
+  expect(await message({})).not.toMatch(/CLOUD_URL|Control center/)
+})
+
 test('start message: the ports for metrics and http redirects are listed if they are open', async () => {
   const text = await message({}, { metricsUrl: 'http://127.0.0.1:9464/metrics', redirectPort: 8082 })
   expect(text).toContain('Metrics:        http://127.0.0.1:9464/metrics\nPort 8082 redirects browsers to HTTPS\n')
