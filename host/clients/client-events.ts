@@ -34,6 +34,13 @@ export function createReceiveFrame(
   const { parts, outbox, lane, secrets, work } = state
   const { send } = outbox
   const confirming = createClientConfirming(state)
+  /** The page load that sent the frame that is being handled. */
+  let sender = ''
+
+  /** After a reload, numbers start at 1 again, so a frame of the previous page load must not raise the number. */
+  function noteHandled(seq: number): void {
+    if (sender === state.page) state.handled = Math.max(state.handled, seq)
+  }
 
   async function take(from: Connection, frame: NumberedFrame): Promise<void> {
     if (!(await isStillSignedIn())) return
@@ -129,7 +136,7 @@ export function createReceiveFrame(
     if (leaving === null) return
     state.leaving = null
     const result = await call('forms.leave', [leaving])
-    state.handled = Math.max(state.handled, seq)
+    noteHandled(seq)
     await apply(result)
   }
 
@@ -138,7 +145,7 @@ export function createReceiveFrame(
     const isCounted = state.visitor.isLoginForm && event.type === 'onAction'
     if (isCounted && !(await mayTry(state))) return noEffects()
     const result = await call('forms.event', [event], isCounted ? 'login' : 'open', pressed)
-    state.handled = Math.max(state.handled, seq)
+    noteHandled(seq)
     if (result.failure?.code === 'client_gone' && event.type === 'onAction') sayUndone(result.failure.changedSomething)
     await apply(result, isCounted)
     return result.effects
@@ -154,10 +161,11 @@ export function createReceiveFrame(
     const { page: ofPage, generation: ofGeneration } = state
     void lane.enqueue(async () => {
       if (state.isOver || ofPage !== state.page) return
+      sender = ofPage
       try {
         if (frame.seq > state.handled && ofGeneration === state.generation) await take(from, frame)
       } finally {
-        if (ofPage === state.page) state.handled = Math.max(state.handled, frame.seq)
+        noteHandled(frame.seq)
         send({ kind: 'idle', seq: state.handled })
       }
     })

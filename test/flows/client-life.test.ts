@@ -120,6 +120,19 @@ test('client: a press whose response was lost with the connection runs once, eve
   expect(await outputOfClient('lost')).toEqual(['opened', 'pressed'])
 })
 
+test('client: after a reload during a call, the events of the reloaded page are handled', async () => {
+  const visitor = await browse()
+  const first = await open('during', visitor)
+  for (let presses = 0; presses < 3; presses++) await first.press('main', 'up')
+  first.fire('main', 'slow', 'onAction')
+  await expect.poll(() => outputOfClient('during')).toContain('pressed')
+  first.close()
+  const again = await reopen(host, 'counter', visitor, await idOf(first))
+  await again.until('end of the call', () => again.text('main', 'count') === '4')
+  await again.press('main', 'up')
+  expect([again.seq(), again.text('main', 'count')]).toEqual([1, '5'])
+})
+
 test('client: when the grace period ends, its forms are unloaded, it is closed, and its id opens a new client', async () => {
   const visitor = await browse(hasty)
   const page = await open('grace', visitor, {}, hasty)
