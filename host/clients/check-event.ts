@@ -15,9 +15,9 @@ export type CheckedEvent =
   | { readonly kind: 'stale' }
   /**
    * The value violates a rule in the form definition; for scripts, the old value stays. `entered` is the value if the
-   * input still shows it.
+   * input still shows it; null if only the browser knows it.
    */
-  | { readonly kind: 'faulty'; readonly fault: InputFault; readonly entered?: string | number }
+  | { readonly kind: 'faulty'; readonly fault: InputFault; readonly entered?: string | number | null }
   /** No page of this client can have sent the event. */
   | { readonly kind: 'forged' }
 
@@ -64,6 +64,7 @@ function checkKind(event: BrowserEvent, one: Shown): CheckedEvent {
         : FORGED
     case 'onElementDataChange': {
       if (!isInput(element)) return FORGED
+      if (event.isUnreadable) return checkUnreadable(element, event.value)
       const result = checkInput({ ...one, element }, event.value)
       if (result === 'wrong type') return FORGED
       return result === null ? accepted : { kind: 'faulty', fault: result, ...enteredIn(element, event.value) }
@@ -101,6 +102,11 @@ function checkRows(one: Shown<Extract<ElementDefinition, { type: 'table' }>>, ro
   if (rows.length === 0) return FORGED
   const onPage = new Set(rowIdsOnPage(one))
   return rows.every((id) => onPage.has(id)) ? ({ kind: 'accepted', place } as const) : STALE
+}
+
+function checkUnreadable({ type }: InputDefinition, value: unknown): CheckedEvent {
+  if ((type !== 'number' && type !== 'date') || value !== null) return FORGED
+  return { kind: 'faulty', fault: { key: `platform.form.bad${type}` }, entered: null }
 }
 
 /** A page never contains a password, and a choice can show only its options. */

@@ -33,6 +33,7 @@ export function createClientBrowser(
       if (hello.page !== state.page) {
         state.handled = 0
         state.confirming = null
+        state.screen.views.forgetUnreadable()
       }
       state.page = hello.page
       outbox.attach(next, { kind: 'hello', client: id, seq: state.handled, isNew: isNew && !isCopy })

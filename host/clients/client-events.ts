@@ -43,7 +43,7 @@ export function createReceiveFrame(
   }
 
   async function take(from: Connection, frame: NumberedFrame): Promise<void> {
-    if (!(await isStillSignedIn())) return
+    if (!(await isStillSignedIn(state, end))) return
     // If the version failed to open, keep the event for the next version.
     if (work !== null && !state.isOpen && frame.kind === 'event') work.note(frame)
     if (state.isLost && isPress(frame)) sayUndone()
@@ -54,20 +54,6 @@ export function createReceiveFrame(
     // shown is forged.
     if (frame.form === state.screen.shown) await react(from, frame)
     else if (!state.screen.hasShown(frame.form)) from.refuse()
-  }
-
-  async function isStillSignedIn(): Promise<boolean> {
-    const { found } = state.visitor
-    if (found === null) return true
-    const session = await parts.sessions.find(state.solution.name, found.cookie)
-    if (session === null) {
-      void end('signed-out')
-      return false
-    }
-    // The user may have confirmed their identity, which changes the session's methods and the time of the last
-    // confirmation.
-    state.visitor = { ...state.visitor, found: { ...found, session } }
-    return true
   }
 
   /** Checks the press again before it is repeated, because the form may have changed while the user was being asked. */
@@ -120,8 +106,7 @@ export function createReceiveFrame(
     if (reason !== undefined && !pressed.isConfirmed && !pressed.isConfirmedNow) {
       return confirming.ask(frame, { reason, every: false })
     }
-    const hasFaults = frame.element === definition.saves && state.screen.views.hasFaults(form)
-    const event = { form, element: frame.element, type, value, ...(hasFaults ? { hasFaults } : {}) }
+    const event = { form, element: frame.element, type, value, ...faultsOf(state, frame, definition) }
     const { confirm, showUrl } = await fire(frame.seq, event, pressed)
     if (confirm === undefined || state.isOver || showUrl !== null) return
     if (state.screen.shown === form) return confirming.ask(frame, confirm)
@@ -172,6 +157,20 @@ export function createReceiveFrame(
   }
 }
 
+async function isStillSignedIn(state: ClientState, end: (why: ClosedWhy) => Promise<void>): Promise<boolean> {
+  const { found } = state.visitor
+  if (found === null) return true
+  const session = await state.parts.sessions.find(state.solution.name, found.cookie)
+  if (session === null) {
+    void end('signed-out')
+    return false
+  }
+  // The user may have confirmed their identity, which changes the session's methods and the time of the last
+  // confirmation.
+  state.visitor = { ...state.visitor, found: { ...found, session } }
+  return true
+}
+
 function isPress(frame: NumberedFrame): boolean {
   return frame.kind === 'event' && frame.type === 'onAction'
 }
@@ -185,6 +184,14 @@ async function mayTry({ parts, visitor, screen, outbox }: ClientState): Promise<
   if (wait === null) return true
   outbox.send({ kind: 'message', text: screen.text('platform.login.throttled'), level: 'error' })
   return false
+}
+
+/** What the guest must know about the form's invalid inputs when the user presses something. */
+function faultsOf({ screen: { views } }: ClientState, { form, element }: BrowserEvent, { saves }: FormDefinition) {
+  return {
+    ...(element === saves && views.hasFaults(form) ? { hasFaults: true } : {}),
+    ...(views.hasInvalid(form) ? { isInvalid: true } : {}),
+  }
 }
 
 /**

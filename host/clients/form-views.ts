@@ -8,16 +8,21 @@ export interface FormViews {
   /**
    * Marks an input as invalid or missing until `clearFault` is called or a script sets its value or error.
    * @param text explains why, in the user's language
-   * @param entered the invalid value that the input keeps showing, so that the user can correct it. Scripts don't see it
+   * @param entered the invalid value that the input keeps showing, so that the user can correct it. Scripts don't see
+   *   it. Null if the host doesn't know the value, because the browser can't read it as a number or date
    */
-  setFault(form: string, element: string, text: string, entered?: string | number): void
+  setFault(form: string, element: string, text: string, entered?: string | number | null): void
   clearFault(form: string, element: string): void
   hasFault(form: string, element: string): boolean
   /** Forgets all errors found by the host and all invalid values, because the form is shown again. */
   clearFaults(form: string): void
+  /** Call this when the page was reloaded: forgets the invalid values that only the browser knew. */
+  forgetUnreadable(): void
   hasFaults(form: string): boolean
   /** Whether the input shows an invalid value. */
   isInvalid(form: string, element: string): boolean
+  /** Whether any input of the form shows an invalid value. */
+  hasInvalid(form: string): boolean
 }
 
 type Kept = {
@@ -26,7 +31,7 @@ type Kept = {
   readonly elements: Map<string, ElementState>
   readonly faults: Map<string, Fault>
 }
-type Fault = { readonly error: string; readonly value?: string | number }
+type Fault = { readonly error: string; readonly value?: string | number | null }
 
 export function createFormViews(): FormViews {
   const forms = new Map<string, Kept>()
@@ -37,13 +42,19 @@ export function createFormViews(): FormViews {
     return found
   }
 
+  function hasInvalid(form: string): boolean {
+    return keep(form)
+      .faults.values()
+      .some(({ value }) => value !== undefined)
+  }
+
   return {
     of(form) {
       const { faults, ...view } = keep(form)
       const { elements } = view
       if (faults.size === 0) return view
       // An invalid value that the input still shows is input that nobody has saved.
-      const isInvalid = [...faults.values()].some(({ value }) => value !== undefined)
+      const isInvalid = hasInvalid(form)
       const shown = new Map(elements)
       for (const [name, fault] of faults) shown.set(name, { ...elements.get(name), ...fault })
       return { ...view, ...(isInvalid ? { unsaved: true } : {}), elements: shown }
@@ -63,7 +74,12 @@ export function createFormViews(): FormViews {
     clearFault: (form, element) => void keep(form).faults.delete(element),
     hasFault: (form, element) => keep(form).faults.has(element),
     clearFaults: (form) => keep(form).faults.clear(),
+    forgetUnreadable() {
+      for (const { faults } of forms.values())
+        for (const [element, { value }] of faults) if (value === null) faults.delete(element)
+    },
     hasFaults: (form) => keep(form).faults.size > 0,
     isInvalid: (form, element) => keep(form).faults.get(element)?.value !== undefined,
+    hasInvalid,
   }
 }

@@ -31,8 +31,11 @@ const event = <Type extends string, Value extends z.ZodType>(type: Type, value: 
 const BrowserEvent = z.discriminatedUnion('type', [
   /** A button or link was pressed (the value is null), or a table row was opened (the value is its id). */
   event('onAction', RowId.nullable()),
-  /** The value of an input changed. It is null if the input is empty, or not a valid number or date. */
-  event('onElementDataChange', z.union([z.string().max(MAX_VALUE), z.number(), z.boolean(), z.null()])),
+  /** The value of an input changed. It is null if the input is empty. */
+  event('onElementDataChange', z.union([z.string().max(MAX_VALUE), z.number(), z.boolean(), z.null()])).extend({
+    /** Whether the input shows a text that is not a number or date. Browsers don't reveal that text; the value is null. */
+    isUnreadable: z.literal(true).optional(),
+  }),
   event('onElementFocusGained', z.null()),
   event('onElementFocusLost', z.null()),
   event('onSort', z.strictObject({ column: Name, direction: z.enum(['ascending', 'descending']) })),

@@ -55,7 +55,6 @@ export function createInput(api: Api, { checks, properties, elements, changes, e
    * or returned `false`, or an element shows an error.
    */
   async function press(form: Form, element: Element, handler: string | undefined, hasFaults: boolean): Promise<void> {
-    showing.asks = true
     const { returned } = await fire(form, element, 'onAction', argsOf(), handler)
     if (element.definition.name !== form.saves || returned === false || hasFaults) return
     const { usedElements: used } = form
@@ -78,6 +77,15 @@ export function createInput(api: Api, { checks, properties, elements, changes, e
     for (let index = 0; index < rows.length && selected === true; index++) after[after.length] = rows[index]
     change(form, element, 'selected', readProperty(element, 'selected', safe.toArray(after)))
     return element.state.selected
+  }
+
+  /**
+   * Called before a press can show another form. Scripts don't get invalid values, but the user would lose them, so they
+   * count as unsaved input.
+   */
+  function beforePress(form: Form, event: Event): void {
+    showing.asks = true
+    if (read(event, 'isInvalid') === true) setUnsaved(form, true)
   }
 
   async function handle(event: Event): Promise<void> {
@@ -103,11 +111,11 @@ export function createInput(api: Api, { checks, properties, elements, changes, e
     } else if (type === 'onRecordSelection') {
       const ids = select(form, element, value as { rows: unknown[]; selected: unknown })
       await fire(form, element, type, argsOf(ids), handler)
-    } else if (type === 'onAction' && element.definition.type === 'table') {
-      showing.asks = true
-      await fire(form, element, type, argsOf(value), handler)
-    } else if (type === 'onAction') await press(form, element, handler, read(event, 'hasFaults') === true)
-    else await fire(form, element, type, argsOf(), handler)
+    } else if (type === 'onAction') {
+      beforePress(form, event)
+      if (element.definition.type === 'table') await fire(form, element, type, argsOf(value), handler)
+      else await press(form, element, handler, read(event, 'hasFaults') === true)
+    } else await fire(form, element, type, argsOf(), handler)
   }
 
   return {

@@ -59,6 +59,8 @@ export type Event = {
   readonly value: unknown
   /** Set only if the user pressed the button that saves. True if an input still has a value that the host rejected. */
   readonly hasFaults?: boolean
+  /** True if the user pressed a button, a link or a row, and an input of the form shows an invalid value. */
+  readonly isInvalid?: boolean
 }
 /** The user's input in an element, and the previous value. */
 export type Entered = {

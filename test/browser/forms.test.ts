@@ -421,6 +421,7 @@ else {
       await page.keyboard.press('Tab')
       await eventCount(1)
       expect(events()).toEqual([['amount', 'onElementDataChange', null]])
+      expect(host.events).toMatchObject([{ isUnreadable: true }])
       host.patch('amount')
       host.change('intro', { label: 'Patched' })
       host.patch('intro')

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openClient } from '../support/client-page.ts'
+import { openClient, openClientPage } from '../support/client-page.ts'
 import { addClientSolution, button, label, outputOf } from '../support/client-solution.ts'
 import { formWith } from '../support/forms.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
@@ -147,4 +147,59 @@ test('client: an input keeps an invalid value until the user corrects it; until 
   expect(await outputOf(host, 'invalid')).toEqual([])
   await page.press('main', 'keep')
   expect(await outputOf(host, 'invalid')).toEqual(['kept'])
+})
+
+test('client: if the only change is an invalid value, the user is asked before a button shows another form', async () => {
+  await addClientSolution(host, 'invalid-only', {
+    elements: [
+      { type: 'email', name: 'mail', label: 'Mail' },
+      { type: 'number', name: 'amount', label: 'Amount' },
+      ...['keep', 'away'].map(button),
+    ],
+    form: { saves: 'keep' },
+    files: {
+      'forms/other.json': JSON.stringify(formWith(button('back'))),
+      'forms/other.js': "function back() { application.showForm('main') }",
+    },
+    script: `
+      function keep() { application.output('kept ' + forms.main.elements.amount.value) }
+      function away() { application.showForm('other') }
+    `,
+  })
+  const visitor = createVisitor(host.url)
+  const page = await openClient(host.url, 'invalid-only', visitor)
+  const unreadable = async (of = page) => {
+    const event = { kind: 'event', form: 'main', element: 'amount', type: 'onElementDataChange', value: null }
+    of.send({ ...event, seq: of.nextSeq(), isUnreadable: true })
+    await of.until('error', () => of.html().includes('Enter a number.'))
+  }
+  const leave = async () => {
+    await page.press('main', 'away')
+    expect(page.frames.at(-2)).toEqual({ kind: 'leaving' })
+    expect(page.html()).toContain('id="f-main"')
+    page.send({ kind: 'leave', seq: page.nextSeq(), form: 'main' })
+    await page.until('other form', () => page.html().includes('id="f-other"'))
+    await page.press('other', 'back')
+    expect(page.html()).not.toContain('data-unsaved')
+  }
+  await page.enter('main', 'mail', 'new address')
+  await leave()
+  await page.enter('main', 'amount', 5)
+  await page.press('main', 'keep')
+  await unreadable()
+  await page.press('main', 'keep')
+  expect(page.frames.findLast(({ kind }) => kind === 'focus')).toEqual({ kind: 'focus', element: 'amount' })
+  await leave()
+  expect(await outputOf(host, 'invalid-only')).toEqual(['kept 5'])
+
+  // A reloaded page shows the last valid value again.
+  await unreadable()
+  const { client } = await page.frame('hello')
+  page.close()
+  const again = await openClientPage(host.url, 'invalid-only', visitor, { client })
+  again.hello()
+  await again.frame('form')
+  expect(again.element('main', 'amount')).toContain('value="5"')
+  await again.press('main', 'keep')
+  expect(await outputOf(host, 'invalid-only')).toEqual(['kept 5', 'kept 5'])
 })

@@ -76,7 +76,8 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
   function sendChange(control: Control): void {
     if (control.dataset.element === undefined || !isChanged(control)) return
     sayUnreadable(control)
-    markSent(control, send('onElementDataChange', control, eventValue(control)))
+    const more = control.validity.badInput ? ({ isUnreadable: true } as const) : {}
+    markSent(control, send('onElementDataChange', control, eventValue(control), more))
   }
 
   function selectRow(control: Control): void {
@@ -142,10 +143,11 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
     type: Type,
     from: HTMLElement,
     value: Extract<EventFrame, { type: Type }>['value'],
+    more: Pick<Extract<EventFrame, { type: 'onElementDataChange' }>, 'isUnreadable'> = {},
   ): number {
     const form = from.closest<HTMLElement>('form[data-form]')?.dataset.form ?? ''
     const element = from.dataset.element ?? ''
-    return exchange.send({ kind: 'event', form, element, type, value } as EventFrame)
+    return exchange.send({ kind: 'event', form, element, type, value, ...more } as EventFrame)
   }
 }
 

@@ -70,6 +70,25 @@ describe('events that a user can cause are accepted', () => {
   })
 })
 
+test.each([
+  ['amount', null, { kind: 'faulty', fault: { key: 'platform.form.badnumber' }, entered: null }],
+  ['due', null, { kind: 'faulty', fault: { key: 'platform.form.baddate' }, entered: null }],
+  ['amount', 5, { kind: 'forged' }],
+  ['customer', null, { kind: 'forged' }],
+  ['save', null, { kind: 'forged' }],
+])('an unreadable value in the input "%s" with the value %j is checked', (element, value, result) => {
+  const event = {
+    kind: 'event',
+    seq: 1,
+    form: 'order',
+    element,
+    type: 'onElementDataChange',
+    value,
+    isUnreadable: true,
+  }
+  expect(checkEvent(event as BrowserEvent, SAMPLE_FORM, { elements: new Map() }, context)).toEqual(result)
+})
+
 describe('events that no page offers are classified as forged', () => {
   test.each(
     named(

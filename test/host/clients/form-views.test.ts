@@ -72,6 +72,22 @@ test('form views: an invalid value is shown until the input gets a valid one, a 
   expect(views.hasFaults('order')).toBe(false)
 })
 
+test('form views: a value that only the browser knows is invalid until the page is reloaded', () => {
+  const views = createFormViews()
+  views.apply({ form: 'order', elements: { amount: { value: 5 } } })
+  views.setFault('order', 'amount', 'no number', null)
+  views.setFault('order', 'mail', 'no address', 'anna@')
+  expect(views.of('order').elements.get('amount')).toEqual({ value: null, error: 'no number' })
+  expect([views.isInvalid('order', 'amount'), views.hasInvalid('order'), views.hasInvalid('other')]).toEqual([
+    true,
+    true,
+    false,
+  ])
+  views.forgetUnreadable()
+  expect(views.of('order').elements.get('amount')).toEqual({ value: 5 })
+  expect([views.isInvalid('order', 'amount'), views.isInvalid('order', 'mail')]).toEqual([false, true])
+})
+
 test('form views: names of inherited properties are ordinary names', () => {
   const views = createFormViews()
   const elements = JSON.parse('{"__proto__":{"value":"1"},"constructor":{"visible":false}}')

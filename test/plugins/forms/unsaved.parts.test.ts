@@ -91,6 +91,16 @@ test('unsaved input: the user is asked before a press shows another form, and ag
   expect(await client.changed(client.run('forms.leave', 'b'))).toMatchObject({ shown: 'b', unsaved: { a: false } })
 })
 
+test('unsaved input: an invalid value that only the host knows counts when the user presses something', async () => {
+  const client = await open()
+  const press = (element: string) =>
+    client.changed(client.run('forms.event', { form: 'a', element, type: 'onAction', value: null, isInvalid: true }))
+  expect(await press('discard')).toMatchObject({ leaving: null, shown: 'b' })
+  await client.run('go', 'a')
+  expect(await press('back')).toMatchObject({ leaving: 'b', shown: null, unsaved: { a: true } })
+  expect(await client.changed(client.run('forms.leave', 'b'))).toMatchObject({ shown: 'b', unsaved: { a: false } })
+})
+
 test('unsaved input: the user is not asked if a script discards it, or shows a form without a press', async () => {
   const client = await open()
   await client.enter('company', 'Alder')
