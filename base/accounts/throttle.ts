@@ -121,7 +121,7 @@ export function createThrottle(
    */
   function countersOf({ source, username, address }: Attempt, isKnown: boolean) {
     const from = networkOf(address)
-    const who = accountHash(source, username)
+    const who = accountHash(source, directoryKey(username))
     const always = [{ counter: network, key: from }]
     if (isKnown) return always
     return [...always, { counter: accountAndNetwork, key: `${who} ${from}` }, { counter: account, key: who }]
@@ -155,7 +155,17 @@ export function createThrottle(
   }
 }
 
-/** Names that the users table treats as one account share a counter. */
+/**
+ * Names that a directory may treat as one account share a counter. Otherwise, guesses with other spellings of a name
+ * would be counted separately. Directories ignore repeated spaces and invisible characters (RFC 4518, sections 2.2 and
+ * 2.6.1), and compare without case. Active Directory also ignores accents.
+ */
+export function directoryKey(username: string): string {
+  const folded = usernameKey(username).normalize('NFKD').toUpperCase().toLowerCase()
+  return folded.replace(/[\p{Mn}\p{Default_Ignorable_Code_Point}]/gu, '').replace(/\s+/g, ' ')
+}
+
+/** The users table treats names with the same key as one account. */
 export function accountKey(username: string): string {
   return usernameKey(username).slice(0, 200)
 }

@@ -33,6 +33,9 @@ test('the cookie of a known browser is renewed only in the second half of its li
   expect(signIn('Anna')).toBe(false)
   expect(signIn('bert')).toBe(true)
   expect(signIn('anna')).toBe(true)
+  // A different account, even though a directory may not distinguish the two.
+  expect(signIn('ánna')).toBe(true)
+  expect(signIn('anna')).toBe(true)
   time += 46 * DAY
   expect(signIn('anna')).toBe(true)
   time += 1 * DAY

@@ -98,6 +98,21 @@ describe.each([
     expect(await throttle.count(sixth, false)).not.toBeNull()
   })
 
+  test('names that a directory treats as equal are one account', async () => {
+    const throttle = make()
+    const name = `Anna Groß Müller ${names++}`
+    const ones = [
+      name,
+      name.replace(' ', '  '),
+      name.replaceAll(' ', '\u00a0\u2003'),
+      name.replace('Anna', 'A\u200dn\u034fna\ufe0f'),
+      name.replace('Groß', 'GROSS').replace('ü', 'u'),
+    ]
+    for (const username of ones) expect(await throttle.count({ ...someone(), username }, false)).toBeNull()
+    expect(await throttle.count({ ...someone(), username: name.replace('A', 'Á') }, false)).not.toBeNull()
+    expect(await throttle.count({ ...someone(), username: name.replaceAll(' ', '') }, false)).toBeNull()
+  })
+
   test('a single network cannot block an account for others, even with many attempts', async () => {
     const throttle = make()
     const { username } = someone()
