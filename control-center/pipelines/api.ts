@@ -1,6 +1,7 @@
 import { DONE, SENT } from '../../base/api/route.ts'
 import { versionNotFound } from '../../base/bundles/version-not-found.ts'
 import { wantsEvents } from '../../base/http/event-stream.ts'
+import { createFollowers } from '../../base/http/followers.ts'
 import { Sha256, SolutionName } from '../../base/protocol/protocol.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
@@ -238,6 +239,8 @@ export function pipelineRoutes(parts: PipelineApiParts): MemberRoute[] {
 type OfRun = { readonly who: Member; readonly params: { readonly pipeline: string; readonly number: string } }
 
 function runRoutes({ access, packages, pipelines, runs }: PipelineApiParts): MemberRoute[] {
+  const followers = createFollowers()
+
   async function needRun({ who, params: { pipeline: name, number } }: OfRun): Promise<Run> {
     const pipeline = await pipelines.need(who.organisation.id, name)
     return runs.need(pipeline.id, /^[1-9]\d{0,8}$/.test(number) ? Number(number) : 0)
@@ -291,14 +294,15 @@ function runRoutes({ access, packages, pipelines, runs }: PipelineApiParts): Mem
       'GET /organisations/:organisation/pipelines/:pipeline/runs/:number/log',
       {
         summary:
-          'Get a run’s log. With Accept: text/event-stream, new lines are sent as `{line}` events and changes to the run as `{run}` events',
+          'Get a run’s log. With Accept: text/event-stream, new lines are sent as `{line}` events and changes to the run as `{run}` events. ' +
+          'Each person or token can follow 10 runs, and each run can have 50 followers; further requests return 429',
         right: 'read',
         answers: { 200: z.object({ items: z.array(RunLine) }) },
       },
       async (asked) => {
         const run = await needRun(asked)
         if (!wantsEvents(asked.ctx)) return { items: await runs.log(run.id, 0) }
-        await followRun(asked.ctx, run, runs, access)
+        await followRun(asked.ctx, run, asked.who.name, { runs, access, followers })
         return SENT
       },
     ),

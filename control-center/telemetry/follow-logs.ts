@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 import { answerEvents, type EventSink } from '../../base/http/event-stream.ts'
-import type { Follower } from './followers.ts'
+import type { Follower } from '../../base/http/followers.ts'
 import type { LogFilter, StoredLine } from './log-store.ts'
 import type { Telemetry } from './telemetry.ts'
 
@@ -63,7 +63,7 @@ export function followLogs(
       }, AT_MOST)
     }
 
-    const leave = followers.enter({ who, nameOf, environments: filter.environments, end })
+    const leave = followers.enter({ who, nameOf, logs: filter.environments, end })
     const stop = onNews(later)
     return () => {
       isOver = true

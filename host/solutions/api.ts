@@ -7,6 +7,7 @@ import { type Bytes, DONE, SENT } from '../../base/api/route.ts'
 import { solutionTarget, versionTarget } from '../../base/api/targets.ts'
 import { explainUpload } from '../../base/bundles/explain-findings.ts'
 import { answerEvents, wantsEvents } from '../../base/http/event-stream.ts'
+import { createFollowers, type Followers } from '../../base/http/followers.ts'
 import { WARNING_CODES } from '../../runtime/bundle/faults.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
@@ -85,6 +86,7 @@ type OfSolution = { readonly params: { readonly name: string } }
 /** API routes for solutions, their versions and logs. */
 export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
   const { store, uploads, sessions, remembered, log, supervisor, audit, limits } = parts
+  const followers = createFollowers(MOST_STREAMS)
   const names = ({ params: { name } }: OfSolution) => ({ solution: name, target: solutionTarget(name) })
 
   function withState(solution: SolutionSummary) {
@@ -205,7 +207,7 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
       'GET /solutions/:name/log',
       {
         summary:
-          'Get the log, newest line last. With `Accept: text/event-stream`, the response streams new lines. With a filter, a page can have fewer than `limit` lines even if `next` is set',
+          'Get the log, newest line last. With `Accept: text/event-stream`, the response streams new lines. The admin account and each token can have 30 streams, and each solution 50; further requests return 429. With a filter, a page can have fewer than `limit` lines even if `next` is set',
         right: 'solutions:{name}:read',
         before: ({ params }) => findSolution(store, params.name),
         query: LogQuery,
@@ -213,7 +215,7 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
       },
       async ({ params: { name }, query, ctx }) => {
         if (!wantsEvents(ctx)) return log.read(name, query)
-        await followLog(ctx, name, log, lineFilter(query) ?? (() => true))
+        await followLog(ctx, name, { log, followers }, lineFilter(query) ?? (() => true))
         return SENT
       },
     ),
@@ -280,20 +282,37 @@ function badCondition(header: string, expected: string): PlatformError {
   return new PlatformError('ERR_BAD_REQUEST', `The header ${header} must be ${expected}.`)
 }
 
+/** Chosen here: several operators may share the admin account. */
+const MOST_STREAMS = 30
+
 /**
  * Streams new log lines that match. Stops when the reader disconnects or loses the permission, or when the host stops.
+ *
+ * @throws the errors of `Followers.enter`
  */
-function followLog(ctx: Context, name: string, log: SolutionLog, fits: (line: Line) => boolean): Promise<void> {
+function followLog(
+  ctx: Context,
+  name: string,
+  { log, followers }: { readonly log: SolutionLog; readonly followers: Followers },
+  fits: (line: Line) => boolean,
+): Promise<void> {
+  const { name: who, isStillIn } = actorOf(ctx)
   return answerEvents(ctx, {
     greeting: 'new log lines follow',
-    isStillIn: actorOf(ctx).isStillIn,
-    begin: ({ send, end }) =>
-      log.follow(
+    isStillIn,
+    begin({ send, end }) {
+      const leave = followers.enter({ who, logs: [name], nameOf: () => name, end })
+      const unfollow = log.follow(
         name,
         (line) => {
           if (fits(line)) send(line)
         },
         end,
-      ),
+      )
+      return () => {
+        unfollow()
+        leave()
+      }
+    },
   })
 }

@@ -188,7 +188,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
 
   test('a user who already follows 10 logs sees what to do, and can follow the log once another page is closed', async () => {
     const { followers } = center.parts.telemetry
-    const other = { who: `user:${OWNER}`, environments: [], nameOf: () => '', end: () => {} }
+    const other = { who: `user:${OWNER}`, logs: [], nameOf: () => '', end: () => {} }
     const leave = Array.from({ length: 10 }, () => followers.enter({ ...other }))
     await using opened = await open('/o/acme/logs')
     const { page } = opened

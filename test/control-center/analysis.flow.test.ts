@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createFollowers } from '../../control-center/telemetry/followers.ts'
+import { createFollowers } from '../../base/http/followers.ts'
 import { OWNER, signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
 import { attributesOf, type Collector, startCollector } from '../support/collector.ts'
 import { startTestHost } from '../support/host.ts'
@@ -160,8 +160,8 @@ describe('analysis', () => {
 
   test('an environment’s log can be followed by 50 clients in total; other environments are not affected', async () => {
     const followers = createFollowers()
-    const enter = (who: string, ...environments: string[]) =>
-      followers.enter({ who, environments, nameOf: (id) => `name of ${id}`, end: () => {} })
+    const enter = (who: string, ...logs: string[]) =>
+      followers.enter({ who, logs, nameOf: (id) => `name of ${id}`, end: () => {} })
     const leave = Array.from({ length: 50 }, (_, number) => enter(`user:${number % 25}`, 'east', `own-${number}`))
     expect(() => enter('user:new', 'west', 'east')).toThrow(
       /^50 clients are already following the log of "name of east"/,

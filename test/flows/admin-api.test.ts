@@ -137,6 +137,29 @@ test('log: a request for text/event-stream gets new lines as they are written', 
   expect(text).toMatch(/data: \{"time":\d+,"level":"info","message":"seen"/)
 })
 
+test('log: the admin account can have 30 streams; the next one is rejected until another one ends', async () => {
+  await put('streams', await bundleOf({ name: 'streams', authenticator: 'NONE' }))
+  const follow = (signal: AbortSignal | null = null) =>
+    fetch(`${host.url}/admin/api/solutions/streams/log`, {
+      headers: { authorization: host.admin, accept: 'text/event-stream' },
+      signal,
+    })
+  const [first, others] = [new AbortController(), new AbortController()]
+  // Keep the responses, because `fetch` closes the connection of a response that is garbage-collected.
+  const open = [await follow(first.signal)]
+  for (let one = 1; one < 30; one++) open.push(await follow(others.signal))
+  expect(open.map(({ status }) => status)).toEqual(Array(30).fill(200))
+  const refused = await follow()
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '30'])
+  expect(await refused.json()).toMatchObject({
+    code: 'ERR_THROTTLED',
+    detail: expect.stringMatching(/^You are already following 30 logs.* Close a log page/),
+  })
+  first.abort()
+  await expect.poll(async () => (await follow(others.signal)).status).toBe(200)
+  others.abort()
+})
+
 test('the API rejects requests without credentials, with wrong credentials and from browser pages', async () => {
   const none = await ask(`${host.url}/admin/api/solutions`)
   expect([none.status, none.headers['www-authenticate']]).toEqual([401, 'Bearer realm="solhost"'])
