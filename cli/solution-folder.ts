@@ -1,8 +1,12 @@
 import {
+  closeSync,
+  constants,
   type Dirent,
   existsSync,
+  fstatSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   statSync,
@@ -109,8 +113,9 @@ function namesBelow(path: string): string[] {
   const names: string[] = []
   for (const folder of folders) {
     const entries = entriesIn(join(path, folder)) ?? []
-    const own = entries.filter((entry) => !entry.isDirectory() && !isLeftOut(`${folder}${entry.name}`))
-    names.push(...own.map((entry) => nameOf(entry, folder)))
+    const own = entries.filter((entry) => !isLeftOut(`${folder}${entry.name}`))
+    for (const entry of own) refuseUnreadableName(`${folder}${entry.name}`)
+    names.push(...own.filter((entry) => !entry.isDirectory()).map((entry) => nameOf(entry, folder)))
     if (names.length > MOST_FILES) throw tooLarge(path, `${MOST_FILES} files`)
   }
   return names
@@ -122,9 +127,20 @@ function namesBelow(path: string): string[] {
  */
 function nameOf(entry: Dirent, folder: string): string {
   const name = `${folder}${entry.name}`
+  refuseUnreadableName(name)
   if (entry.isFile()) return name
-  const what = entry.isSymbolicLink() ? 'is a symbolic link' : 'is not a regular file'
-  throw new CommandError(
+  throw notRegular(name, entry.isSymbolicLink())
+}
+
+/** Node replaces bytes that are not UTF-8. No file has the resulting name, so it can't be read. */
+function refuseUnreadableName(name: string): void {
+  if (!name.includes('\ufffd')) return
+  throw new CommandError('usage', `The name "${name}" is not valid UTF-8. Rename the file or folder.`)
+}
+
+function notRegular(name: string, isLink: boolean): CommandError {
+  const what = isLink ? 'is a symbolic link' : 'is not a regular file'
+  return new CommandError(
     'usage',
     `"${name}" ${what}, but a bundle can contain only regular files. Replace it with a regular file, or remove it.`,
   )
@@ -134,28 +150,55 @@ function readAll(path: string, names: string[]): ReadonlyMap<string, Buffer> {
   let bytes = 0
   const files = new Map<string, Buffer>()
   for (const name of names.sort()) {
-    bytes += statSync(join(path, name)).size
-    if (bytes > MOST_BYTES) throw tooLarge(path, `${MOST_BYTES / 1024 ** 2} MB`)
-    files.set(name, readOne(join(path, name)))
+    const content = readListedFile(path, name, MOST_BYTES - bytes)
+    bytes += content.length
+    files.set(name, content)
   }
   return files
 }
 
-function readOne(file: string): Buffer {
+/** Another program may replace the file after it was listed: the open must not follow a link, or wait for a pipe. */
+const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+
+/**
+ * Reads a file that was listed a moment ago.
+ * @param most the maximum size in bytes
+ * @throws CommandError
+ */
+export function readListedFile(path: string, name: string, most: number): Buffer {
+  const file = join(path, name)
   try {
-    return readFileSync(file)
+    const descriptor = openSync(file, READ)
+    try {
+      const found = fstatSync(descriptor)
+      if (!found.isFile()) throw notRegular(name, false)
+      if (found.size > most) throw tooLarge(path, `${MOST_BYTES / 1024 ** 2} MB`)
+      return readFileSync(descriptor)
+    } finally {
+      closeSync(descriptor)
+    }
   } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ELOOP' || code === 'ENXIO') throw notRegular(name, code === 'ELOOP')
     throw unreadable(file, error as NodeJS.ErrnoException) ?? error
   }
 }
 
-/** Converts an error about missing permissions to a CommandError. @returns null for any other error */
+/** Converts an error about missing permissions or a missing file to a CommandError. @returns null for any other error */
 function unreadable(path: string, { code }: NodeJS.ErrnoException): CommandError | null {
+  if (code === 'ENOENT' || code === 'ENOTDIR') return new VanishedFile(path)
   if (code !== 'EACCES' && code !== 'EPERM') return null
   return new CommandError(
     'failed',
     `Cannot read "${path}" (${code}). Give the account that runs this command read access to it.`,
   )
+}
+
+/** A file was removed or renamed after the folder was listed. */
+export class VanishedFile extends CommandError {
+  constructor(path: string) {
+    super('failed', `"${path}" was removed or renamed while the folder was being read. Run the command again.`)
+  }
 }
 
 function tooLarge(path: string, what: string): CommandError {

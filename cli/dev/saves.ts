@@ -10,7 +10,7 @@ import { MANIFEST } from '../../runtime/bundle/layout.ts'
 import { ManifestSchema } from '../../runtime/bundle/manifest.ts'
 import { renewEditorFiles } from '../editor-files.ts'
 import { countText, type Findings, findingsOf, findingsText } from '../findings-text.ts'
-import { readSolutionFolder, type SolutionFolder } from '../solution-folder.ts'
+import { readSolutionFolder, type SolutionFolder, VanishedFile } from '../solution-folder.ts'
 
 export type SavesParts = {
   /** The folder as the user typed it. */
@@ -117,8 +117,7 @@ async function readQuietFolder(shown: string): Promise<SolutionFolder> {
     try {
       return readSolutionFolder(shown)
     } catch (error) {
-      const isGoing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-      if (!isGoing || tries === READ_TRIES) throw error
+      if (!(error instanceof VanishedFile) || tries === READ_TRIES) throw error
       await wait(READ_PAUSE)
     }
   }

@@ -1,9 +1,16 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { renewEditorFiles } from '../../cli/editor-files.ts'
-import { foldersOfSolution, readSolutionFolder, readTestFiles, writeOwnFile } from '../../cli/solution-folder.ts'
+import {
+  foldersOfSolution,
+  readListedFile,
+  readSolutionFolder,
+  readTestFiles,
+  writeOwnFile,
+} from '../../cli/solution-folder.ts'
 import { temporaryFolder } from '../support/cli.ts'
 
 const MANIFEST = { 'solution.json': '{}' }
@@ -71,6 +78,42 @@ test('folder: content over a solution’s size limit is detected before it is re
   expect(problemOf(() => readSolutionFolder(folder.path))).toMatch(
     /contains more than 512 MB\. Check that you specified the solution’s folder and not a parent folder\.$/,
   )
+})
+
+test('folder: a file that was replaced or removed after it was listed is reported, and never waited for', async () => {
+  using secret = temporaryFolder({ 'key.pem': 'secret' })
+  using folder = temporaryFolder({ ...MANIFEST, 'a.js': 'a' })
+  const problem = (name: string) => problemOf(() => readListedFile(folder.path, name, 100))
+  symlinkSync(join(secret.path, 'key.pem'), join(folder.path, 'link.js'))
+  execFileSync('mkfifo', [join(folder.path, 'pipe.js')])
+  mkdirSync(join(folder.path, 'folder.js'))
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(join(folder.path, 'socket.js'), resolve))
+  expect(problem('link.js')).toMatch(/^"link.js" is a symbolic link/)
+  for (const name of ['pipe.js', 'folder.js', 'socket.js'])
+    expect(problem(name)).toContain(`"${name}" is not a regular file`)
+  await new Promise((resolve) => server.close(resolve))
+  for (const name of ['gone.js', 'a.js/b.js'])
+    expect(problem(name)).toBe(
+      `"${join(folder.path, name)}" was removed or renamed while the folder was being read. Run the command again.`,
+    )
+  expect(problem('a.js')).toBe('none')
+  expect(problemOf(() => readListedFile(folder.path, 'solution.json', 1))).toContain('contains more than 512 MB')
+})
+
+test.each([
+  ['a file', ['a\xff.js'], 'a\ufffd.js'],
+  ['a file in a folder', ['modules', 'a\xff.js'], 'modules/a\ufffd.js'],
+  ['a folder', ['d\xff', 'a.js'], 'd\ufffd'],
+  ['a test', ['a\xff.test.js'], 'a\ufffd.test.js'],
+])('folder: the name of %s that is not UTF-8 is reported', (_what, parts, shown) => {
+  using folder = temporaryFolder(MANIFEST)
+  const bytes = (names: readonly string[]) =>
+    Buffer.concat([Buffer.from(`${folder.path}/`), Buffer.from(names.join('/'), 'latin1')])
+  mkdirSync(bytes(parts.slice(0, -1)), { recursive: true })
+  writeFileSync(bytes(parts), '')
+  const read = () => [readSolutionFolder(folder.path), readTestFiles(folder.path)]
+  expect(problemOf(read)).toBe(`The name "${shown}" is not valid UTF-8. Rename the file or folder.`)
 })
 
 test('folder: editor files are never written through a link', () => {
