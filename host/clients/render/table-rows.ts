@@ -38,9 +38,13 @@ export function cellOf(row: TableRow, column: string): Cell | undefined {
  */
 const COMPARED = 64
 
-const kept = new WeakMap<readonly TableRow[], { readonly key: string; readonly rows: readonly TableRow[] }>()
+type Sorted = { readonly locale: string; readonly bySort: Map<string, readonly TableRow[]> }
+const kept = new WeakMap<readonly TableRow[], Sorted>()
 
-/** The last sort of each row list is cached, so paging through 10,000 rows does not sort them again. */
+/**
+ * Each row list is sorted only once by each column and direction. Otherwise, a user who sorts 10,000 rows again and again
+ * would block the host.
+ */
 function sorted(
   rows: readonly TableRow[],
   sort: Sort | null,
@@ -48,9 +52,11 @@ function sorted(
   locale: string,
 ): readonly TableRow[] {
   if (sort === null) return rows
-  const key = `${locale} ${sort.direction} ${sort.column}`
-  const before = kept.get(rows)
-  if (before?.key === key) return before.rows
+  const key = `${sort.direction} ${sort.column}`
+  const last = kept.get(rows)
+  const own = last?.locale === locale ? last : { locale, bySort: new Map<string, readonly TableRow[]>() }
+  const before = own.bySort.get(key)
+  if (before !== undefined) return before
   const order = localOrder(locale)
   const way = sort.direction === 'ascending' ? 1 : -1
   const ranks = new Map(badges.map(({ value }, rank) => [value, rank]))
@@ -62,7 +68,8 @@ function sorted(
     const byRank = ranks.size === 0 ? 0 : rankOf(a) - rankOf(b)
     return way * (byRank || compare(a, b, order))
   })
-  kept.set(rows, { key, rows: result })
+  own.bySort.set(key, result)
+  kept.set(rows, own)
   return result
 
   /** Values without a badge are sorted after those with one. */

@@ -39,3 +39,29 @@ test('table rows: only the first 64 characters of a cell are compared, so compar
   const almost = '1'.repeat(63)
   expect(sorted([`${almost}2`, `${almost}1`])).toEqual([`${almost}1`, `${almost}2`])
 })
+
+test('table rows: a user who sorts by the same columns again and again causes one sort for each', () => {
+  let reads = 0
+  const rows = ['b', 'c', 'a'].map(
+    (cell, id): TableRow => ({
+      id,
+      number: id,
+      get text() {
+        reads++
+        return cell
+      },
+    }),
+  )
+  const ids = (column: string, direction: 'ascending' | 'descending', locale = 'en') =>
+    shownRows(TABLE, { rows, sort: { column, direction } }, locale).rows.map(({ id }) => id)
+  const sortAll = () => [ids('text', 'ascending'), ids('text', 'descending'), ids('number', 'descending')]
+  const first = sortAll()
+  expect(first).toEqual([
+    [2, 0, 1],
+    [1, 0, 2],
+    [2, 1, 0],
+  ])
+  const before = reads
+  expect([sortAll(), reads]).toEqual([first, before])
+  expect([ids('text', 'ascending', 'nl'), reads > before]).toEqual([[2, 0, 1], true])
+})
