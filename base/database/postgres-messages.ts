@@ -1,4 +1,4 @@
-import type { ClientBase } from 'pg'
+import type { Client } from 'pg'
 
 /** Bytes before a message's body: its type, and the body's length plus 4. */
 const HEADER = 5
@@ -9,16 +9,21 @@ const FIELDS = ['E', 'N'].map((type) => type.charCodeAt(0))
 
 type Listener = (value: never) => void
 type Stream = { on(event: string, listener: Listener): unknown; destroy(error: Error): void }
-type Attaching = { readonly connection: { attachListeners(stream: Stream): void } }
+
+declare module 'pg' {
+  interface Connection {
+    /** Connects the parser to the socket, or to the TLS socket. The package's type declarations lack this method. */
+    attachListeners(stream: Stream): void
+  }
+}
 
 /**
  * Makes a client close its connection if the server sends anything other than PostgreSQL's messages. The driver's parser
  * would throw an exception that nothing catches, which terminates the process, or would loop forever. Call this before
  * the client connects.
  */
-export function rejectInvalidMessages(client: ClientBase): void {
-  // The type declarations lack the method that connects the parser to the socket, or to the TLS socket.
-  const { connection } = client as unknown as Attaching
+export function rejectInvalidMessages(client: Client): void {
+  const { connection } = client
   const attach = connection.attachListeners.bind(connection)
   connection.attachListeners = (stream) => {
     const on: Stream['on'] = (event, listener) =>
