@@ -21,7 +21,7 @@ export type BuilderCall = {
   readonly secrets: readonly string[]
 }
 
-/** Time between SIGTERM and SIGKILL, in ms. */
+/** Time between SIGTERM and SIGKILL, and for the rest of the output after the exit, in ms. */
 const GRACE = 3000
 /**
  * The only environment variables that a builder gets. Others may contain the control center's secrets, or the address
@@ -65,6 +65,16 @@ export async function runBuilder(call: BuilderCall): Promise<void> {
     isLate = true
     end()
   }, time)
+  // A process outside the group can keep the output open, such as the daemon of a file system that the builder mounted.
+  // Stop reading then: otherwise, the run would wait for that process.
+  let closing: NodeJS.Timeout | undefined
+  child.once('exit', () => {
+    clearTimeout(timer)
+    closing = setTimeout(() => {
+      child.stdout?.destroy()
+      child.stderr?.destroy()
+    }, GRACE)
+  })
   signal.addEventListener('abort', end, { once: true })
   try {
     const how = await ended.promise
@@ -82,6 +92,7 @@ export async function runBuilder(call: BuilderCall): Promise<void> {
   } finally {
     clearTimeout(timer)
     clearTimeout(killing)
+    clearTimeout(closing)
     signal.removeEventListener('abort', end)
     // Kill any child processes that the builder left behind.
     endGroup(child.pid, 'SIGKILL')

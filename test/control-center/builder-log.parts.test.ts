@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { runBuilder } from '../../control-center/pipelines/builder.ts'
 import { temporaryFolder } from '../support/cli.ts'
@@ -42,4 +44,22 @@ test('builder log: if one secret contains another, both are replaced', async () 
 test('builder log: lines of ordinary length are not truncated', async () => {
   const line = 'z'.repeat(LONGEST)
   expect(await logOf(`one ${SECRET}\r\n${line}\nlast`)).toEqual(['one ***', line, 'last'])
+})
+
+test('builder: a run does not wait for a process that the builder left behind with its output', async () => {
+  using folder = temporaryFolder({
+    'build.sh': 'setsid sh -c "echo \\$\\$ > left; exec sleep 600" & echo built; sleep 0.5',
+  })
+  const lines: string[] = []
+  await runBuilder({
+    words: ['sh', 'build.sh'],
+    folder: folder.path,
+    wayOut: null,
+    time: 60_000,
+    signal: new AbortController().signal,
+    say: (line) => void lines.push(line),
+    secrets: [],
+  })
+  process.kill(Number(readFileSync(join(folder.path, 'left'), 'utf8')))
+  expect(lines).toEqual(['built'])
 })
