@@ -58,7 +58,7 @@ export function versionOf(text: string): { readonly package: string; readonly sh
 }
 
 const Failure = z.object({
-  code: z.enum(['refused', 'silent', 'changed', 'statement']),
+  code: z.enum(['refused', 'silent', 'changed', 'statement', 'unasked']),
   message: z.string(),
   faults: z.array(z.object({ message: z.string(), file: z.string().optional(), line: z.int().optional() })),
 })

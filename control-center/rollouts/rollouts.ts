@@ -24,7 +24,7 @@ export const PACES = ['one-by-one', 'all'] as const
 
 /** Why an environment failed: the reason reported by the Satellite or, if there is none, the control center's own. */
 export type StepFailure = {
-  readonly code: 'refused' | 'silent' | 'changed' | 'statement'
+  readonly code: 'refused' | 'silent' | 'changed' | 'statement' | 'unasked'
   readonly message: string
   readonly faults: readonly {
     readonly message: string

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { isRefusal } from '../../base/http/errors.ts'
 import { repeat } from '../../base/work/repeat.ts'
 import type { Audit } from '../access/audit.ts'
 import type { Desired, DesiredContent, DesiredStates } from '../desired/desired.ts'
@@ -71,8 +72,16 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
 
   async function ask(rollout: Rollout, { position, environment }: RolloutStep): Promise<void> {
     const { package: name, sha256, version } = rollout
-    const { number } = await desiredStates.change(environment, (last) => withVersion(last, name, { sha256, version }))
-    await rollouts.changeStep(rollout.id, position, ['running'], { number })
+    const change = await desiredStates
+      .change(environment, (last) => withVersion(last, name, { sha256, version }))
+      .then(({ number }) => ({ number }))
+      .catch((error: unknown) => {
+        // Trying again would not help, for example if the environment already has the maximum number of solutions.
+        if (!isRefusal(error)) throw error
+        const failure: StepFailure = { code: 'unasked', message: error.message, faults: [] }
+        return { state: 'failed' as const, endedAt: now(), failure }
+      })
+    await rollouts.changeStep(rollout.id, position, ['running'], change)
   }
 
   async function takeBack(rollout: Rollout): Promise<void> {

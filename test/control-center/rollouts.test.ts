@@ -185,6 +185,23 @@ test('rollouts: if a Satellite does not finish in time, its environment fails wi
   expect((await desiredStates.get(places[1]?.id ?? '')).number).toBe(0)
 })
 
+test('rollouts: if the version cannot be requested, the environment fails with the reason', async () => {
+  const names = Array.from({ length: 200 }, (_, n) => [`s${n}`, { sha256: A, version: '1.0.0' }])
+  const content = JSON.stringify({ solutions: Object.fromEntries(names), settings: {} })
+  const row = { environment: places[0]?.id ?? '', number: 1, issued_at: clock.time, content, statement: '' }
+  await db.insertInto('desired_states').values(row).execute()
+  const rollout = await start()
+  await look()
+  await look()
+  expect(await states(rollout)).toBe('halted failed waiting waiting')
+  const { steps } = await rollouts.need(organisation, rollout.id)
+  expect(steps[0]?.failure).toEqual({
+    code: 'unasked',
+    message: 'solutions: must have at most 200 solutions',
+    faults: [],
+  })
+})
+
 test('rollouts: if a control center crashes before it sends a desired state, it sends it after the restart', async () => {
   const rollout = await start()
   await rollouts.changeStep(rollout.id, 0, ['waiting'], {
