@@ -103,6 +103,27 @@ describe.skipIf(browserPath === undefined)('second factors of the control center
     expect(complaints).toEqual([])
   })
 
+  test('what was entered is still there after a confirmation, and the invitation can be sent', async () => {
+    await page.goto(`${center.url}/o/acme/members`)
+    const invite = page.locator('form', { has: page.locator('[name=email]') }).getByRole('button')
+    // Plays a confirmation that has expired.
+    const expired = { code: 'ERR_CONFIRMATION_NEEDED' }
+    await page.route('**/invitations', (route) => route.fulfill({ status: 403, json: expired }), { times: 1 })
+    await page.fill('[name=email]', 'carla@example.org')
+    await page.selectOption('main form[data-api=POST] [name=role]', 'operator')
+    await invite.click()
+    await page.waitForURL(`${center.url}/confirm?to=**`)
+    await page.click('form[data-passkey] button')
+    await page.waitForURL(`${center.url}/o/acme/members`)
+    await expect.poll(() => page.textContent('#admin-said')).toContain('Your entries are still here')
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Invite member')
+    expect(await page.inputValue('main form[data-api=POST] [name=role]')).toBe('operator')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('#invited:not([hidden])')
+    expect(await page.textContent('#invited')).toContain('A link is being sent to carla@example.org')
+    complaints.length = 0
+  })
+
   test('a member without a second factor sets one up when signing in, even without JavaScript', async () => {
     const username = 'anna@example.org'
     await center.member(username)

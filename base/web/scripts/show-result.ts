@@ -3,7 +3,7 @@
  * element:
  * - `data-value` names the property of the response to show, such as `user.name`. With the prefix `form:`, it names a
  *   field of the form.
- * - An element with `data-if` is hidden if the value that it names is empty.
+ * - An element with `data-if` is hidden if the value that it names is empty or false.
  * - In the URL of a link with `data-address`, `{name}` is replaced by the value with that name.
  *
  * An element with `data-gone-with`, such as "No tokens yet", is hidden once the result with that id is shown.
@@ -36,7 +36,7 @@ function showResult(form: HTMLFormElement, result: HTMLElement, answer: unknown)
 
 function resultValue(form: HTMLFormElement, answer: unknown, name: string): string {
   const field = /^form:(.+)$/.exec(name)?.[1]
-  if (field === undefined) return String(valueAt(answer, name) ?? '')
+  if (field === undefined) return String(valueAt(answer, name) || '')
   const control = form.elements.namedItem(field)
   return control instanceof HTMLInputElement ? control.value : ''
 }

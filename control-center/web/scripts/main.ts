@@ -2,6 +2,7 @@ import { takeOverForms } from '../../../base/web/scripts/api-forms.ts'
 import { takeOverCheckedLists } from '../../../base/web/scripts/checked-lists.ts'
 import { takeOverCopying } from '../../../base/web/scripts/copy.ts'
 import { takeOverDownloads } from '../../../base/web/scripts/download.ts'
+import { restoreFields } from '../../../base/web/scripts/kept-fields.ts'
 import { sendFragment } from '../../../base/web/scripts/links/send-fragment.ts'
 import { followLiveLog } from '../../../base/web/scripts/live-log.ts'
 import { keepPageLive } from '../../../base/web/scripts/live-page.ts'
@@ -38,3 +39,4 @@ takeOverNewPasswords()
 takeOverShownPasswords()
 sendFragment()
 keepPageLive()
+restoreFields()
