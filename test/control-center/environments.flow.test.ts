@@ -81,7 +81,14 @@ test('a Satellite without a report for two minutes is disconnected; an invalid h
   const { state } = (await center.api('GET', `${all}/away`)).body
   expect([state.isConnected, state.health]).toEqual([false, null])
   const browser = await signInToCenter(center)
-  expect((await browser.get('/o/acme/environments/away')).text).toContain('Disconnected')
+  const away = (await browser.get('/o/acme/environments/away')).text
+  expect(away).toContain('Disconnected')
+  expect(away).toContain('Check that the Satellite is running and can reach this control center')
+  await center.environment('unused')
+  const unused = (await browser.get('/o/acme/environments/unused')).text
+  expect(unused).toContain('Create a token on the Credentials page')
+  await report((await center.environment('near')).id, 1000, null)
+  expect((await browser.get('/o/acme/environments/near')).text).not.toMatch(/No Satellite (?:is|has) connected/)
 })
 
 test('solutions can be added and removed by name', async () => {

@@ -11,6 +11,7 @@ import {
   readTextTables,
   TEXTS,
 } from '../../../base/web/texts.ts'
+import { CENTER_TEXTS } from '../../../control-center/web/render.ts'
 
 const english = TEXTS.get('en') ?? new Map<string, string>()
 
@@ -76,3 +77,16 @@ test('texts: a value that looks like a placeholder is not replaced again', () =>
 test('texts: an unknown key becomes !key!', () => {
   expect(platformText('en', 'platform.nothing')).toBe('!platform.nothing!')
 })
+
+test.each(PLATFORM_LOCALES)(
+  'texts: %s quotes the name of the page “Credentials” as the control center’s menu shows it',
+  (locale) => {
+    const page = CENTER_TEXTS.text(locale, 'center.part.credentials')
+    for (const text of [
+      platformText(locale, 'admin.health.finding.cloud-login.token'),
+      CENTER_TEXTS.text(locale, 'center.environment.never.hint'),
+    ]) {
+      expect(text).toContain(page)
+    }
+  },
+)
