@@ -11,13 +11,15 @@ export function addOrganisationPages(
   router: Router,
   { organisations }: OrganisationPageParts,
 ): void {
-  // "/" redirects to the user's only organisation, or to the list of organisations if there are none or several.
+  // "/" redirects to the user's only organisation, or to the list of organisations if there are none or several. Users
+  // who aren't signed in return here after the sign-in.
   router.get('/', async (ctx) => {
     requireNavigation(ctx)
     const caller = callerOf(ctx)
-    const [first, ...others] = caller?.kind === 'person' ? await organisations.ofMember(caller.user.uid) : []
-    const isOne = first !== undefined && others.length === 0
     ctx.status = 302
+    if (caller?.kind !== 'person') return ctx.set('Location', '/sign-in')
+    const [first, ...others] = await organisations.ofMember(caller.user.uid)
+    const isOne = first !== undefined && others.length === 0
     ctx.set('Location', isOne ? `/o/${first.name}` : '/organisations')
   })
 

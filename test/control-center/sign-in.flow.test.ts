@@ -25,6 +25,15 @@ describe('sign-in', () => {
     expect([answer.status, answer.headers.location]).toEqual([303, to])
   })
 
+  test('a user who opens "/" signs in, and then gets to their only organisation', async () => {
+    const open = (headers = {}) => ask(`${center.url}/`, { headers: { ...NAVIGATION, ...headers } })
+    expect((await open()).headers.location).toBe('/sign-in')
+    const signedIn = await post('/sign-in', { username: OWNER, password: CENTER_PASSWORD })
+    expect(signedIn.headers.location).toBe('/')
+    const cookie = (signedIn.headers['set-cookie'] ?? []).map((one) => one.split(';', 1)[0]).join('; ')
+    expect((await open({ cookie })).headers.location).toBe('/o/acme')
+  })
+
   test('a wrong password and an unknown name get the same response', async () => {
     const wrong = await post('/sign-in', { username: OWNER, password: 'wrong' })
     const unknown = await post('/sign-in', { username: 'nobody@example.org', password: 'wrong' })
