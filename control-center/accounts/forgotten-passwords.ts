@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Users } from '../../base/accounts/users.ts'
 import type { Mail } from '../../base/mail/mail.ts'
+import { durationText } from '../../base/web/time-format.ts'
 import { createRequestQueue, type RequestQueue } from '../../base/work/request-queue.ts'
 import type { Audit } from '../access/audit.ts'
 import { CENTER_TEXTS } from '../web/render.ts'
@@ -46,7 +47,12 @@ export function createForgottenPasswords(needs: ForgottenPasswordNeeds): Forgott
     await mail.send({
       to: user.email,
       subject: text('letter.account.subject'),
-      text: text('letter.account.text', user.username, link, LINK_LIFETIME / 3_600_000),
+      text: text(
+        'letter.account.text',
+        user.username,
+        link,
+        durationText(CENTER_TEXTS.language(locale), LINK_LIFETIME),
+      ),
     })
     return true
   }

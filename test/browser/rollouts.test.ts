@@ -69,7 +69,7 @@ describe.skipIf(browserPath === undefined)('rollouts in a browser', () => {
     await page.getByRole('button', { name: 'Review changes' }).click()
     await page.locator('h1:has-text("Roll out crm 1.0.0")').waitFor()
     expect(await page.locator('main tbody').first().innerText()).toMatch(/1\. north.*2\. south/s)
-    expect(await page.textContent('main')).toContain('These environments don’t have this solution yet.')
+    expect(await page.textContent('main')).toContain('No earlier version in these environments.')
     await expectSound()
     await Promise.all([page.waitForURL(/\/rollouts$/), page.getByRole('button', { name: 'Start rollout' }).click()])
     await expect.poll(said, OFTEN).toBe('Rollout started.')

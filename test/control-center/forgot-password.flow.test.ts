@@ -117,6 +117,7 @@ describe('a forgotten password', () => {
     const [mail] = mailsTo(username)
     expect(mail?.subject).toBe('Wachtwoord voor het control center opnieuw instellen')
     expect(mail?.raw).toMatch(/^Content-Type: text\/plain/im)
+    expect(mail?.text).toContain('verloopt na 1 uur.')
     const link = linkIn(mail)
     expect([link.origin, link.pathname, link.search]).toEqual([center.url, '/new-password', ''])
     expect(link.hash).toMatch(/^#token=[A-Za-z0-9_-]{43}$/)
