@@ -176,7 +176,9 @@ test('users import and export: either all lines are imported, or none and the in
 
   const bad = await users(['import', 'bad.csv', host.url])
   expect([bad.code, bad.out]).toEqual([1, ''])
-  expect(bad.err).toMatch(/^bad\.csv:2 {2}email: .+\nbad\.csv:3 {2}username: .+\nNothing was imported\. Next: /)
+  expect(bad.err).toMatch(
+    /^bad\.csv:2 {2}email must be .+\nbad\.csv:3 {2}username must be .+\nNothing was imported\. Next: /,
+  )
   expect(await userNamed('ines')).toBeUndefined()
 
   expect((await users(['export', host.url, '-o', 'all.csv'])).code).toBe(0)

@@ -77,9 +77,9 @@ function unlistedText({ unlistedPermissions: permissions }: Imported): string {
 function tellFaults(file: string, { faults }: Refused, json: boolean, terminal: Terminal): Exit {
   if (json) terminal.out(jsonText({ ok: false, faults }))
   else {
-    const lines = faults.map(({ line, field, message }) => {
+    const lines = faults.map(({ line, message }) => {
       const place = terminal.styledError('bold', `${file}:${line}`)
-      return `${place}  ${field === null ? '' : `${printable(field)}: `}${printable(message)}\n`
+      return `${place}  ${printable(message)}\n`
     })
     terminal.err(`${lines.join('')}Nothing was imported. Next: fix these lines, then run the command again.\n`)
   }
