@@ -18,7 +18,7 @@ export const SMOKE = [
  * Test files that replace Node.js modules (`vi.mock`). They run in a separate worker, because the other files in a
  * project share one.
  */
-const APART = ['test/attack/escaped.parts.test.ts']
+const APART = ['test/attack/escaped.parts.test.ts', 'test/host/clients/unread-frames.parts.test.ts']
 const PARTS = ['test/**/*.parts.test.ts']
 const FLOWS = ['test/flows/**/*.test.ts', 'test/**/*.flow.test.ts']
 const BROWSER = ['test/browser/**/*.test.ts']

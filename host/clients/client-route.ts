@@ -66,6 +66,7 @@ export function connectClient(
           },
         )
       },
+      sent: parts.clients.noteSent,
       closed(refused) {
         isClosed = true
         client?.detach(connection)

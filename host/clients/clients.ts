@@ -13,6 +13,7 @@ import type { ClientParts, ClientsParts } from './client-parts.ts'
 import type { Connection } from './connection.ts'
 import { createLateSignOuts } from './late-sign-outs.ts'
 import { createMissingTexts } from './missing-texts.ts'
+import { createSlowBrowsers } from './slow-browsers.ts'
 import type { Visitor } from './visitor.ts'
 
 /** The open clients on this host. */
@@ -36,6 +37,8 @@ export interface Clients {
   report(solution: string, report: DevReport): void
   /** Called when a browser sent frames that no page sends. */
   noteRefused(visitor: Visitor, frames: number): void
+  /** Called for each frame that was sent to a browser. */
+  noteSent(characters: number): void
   /** Called when a client could not be opened because of an internal error. */
   noteFault(error: unknown, visitor: Visitor): void
   /**
@@ -49,6 +52,8 @@ export interface Clients {
 
 /** Polling interval for sessions, in ms. A client ends within a second after its session, on every host. */
 const SESSIONS_EVERY = 700
+/** Interval in ms between checks for browsers that don't read. */
+const SLOW_EVERY = 1000
 /** Interval in ms between WebSocket pings. */
 const HEARTBEAT = 20_000
 /**
@@ -82,6 +87,13 @@ export function createClients(given: ClientsParts): Clients {
   const stopBeating = repeat(HEARTBEAT, () => {
     for (const { connection } of clients.values()) connection?.checkHeartbeat()
   })
+
+  const slowBrowsers = createSlowBrowsers(() =>
+    [...clients.values()].flatMap(({ connection, visitor: { address } }) =>
+      connection === null ? [] : [{ connection, address }],
+    ),
+  )
+  const stopEndingSlow = repeat(SLOW_EVERY, slowBrowsers.look)
 
   async function look(): Promise<void> {
     await endThoseOfEndedSessions()
@@ -118,19 +130,6 @@ export function createClients(given: ClientsParts): Clients {
     return { before: isCopy || clients.get(client.id) !== client ? null : client, isCopy }
   }
 
-  /** @returns the limit that one more client would exceed; null if there is none */
-  function limitMet({ solution, found, address }: Visitor): LimitName | null {
-    const of = [...clients.values()].map(({ visitor }) => visitor).filter((one) => one.solution.name === solution.name)
-    if (of.length >= limits.CLIENTS) return 'CLIENTS'
-    if (found === null) {
-      const network = networkOf(address)
-      const open = of.filter((one) => one.found === null && networkOf(one.address) === network)
-      return open.length >= limits.CLIENTS_ADDRESS ? 'CLIENTS_ADDRESS' : null
-    }
-    const ofSession = of.filter((one) => one.found?.cookie === found.cookie)
-    return ofSession.length >= limits.CLIENTS_SESSION ? 'CLIENTS_SESSION' : null
-  }
-
   /**
    * Writes to the audit log and the log. Identical entries from one network are written only once a minute, so that
    * repeated requests can't fill the logs.
@@ -161,7 +160,7 @@ export function createClients(given: ClientsParts): Clients {
         connection.close(GOING_AWAY)
         return null
       }
-      const met = before === null ? limitMet(visitor) : null
+      const met = before === null ? limitMet(visitor, clients.values(), limits) : null
       if (met !== null) {
         noteOnce(visitor, 'sandbox_busy', {
           level: 'warn',
@@ -197,12 +196,14 @@ export function createClients(given: ClientsParts): Clients {
       waiting.sort((one, other) => one.at - other.at)
       moveNext(performance.now(), waiting.values())
     },
+    noteSent: slowBrowsers.noteSent,
     noteFault: (error, { solution }) => parts.onError(error, { solution: solution.name }),
     async stop() {
       isStopping = true
       // Don't wait for this: the database may be down, and stopping has a time limit.
       void stopLooking()
       void stopBeating()
+      void stopEndingSlow()
       clearTimeout(moving)
       setTimeout(() => {
         for (const socket of sockets.clients) socket.terminate()
@@ -216,6 +217,23 @@ export function createClients(given: ClientsParts): Clients {
       await within(STOP_TIME, parts.lateSignOuts.endAll())
     },
   }
+}
+
+/** @returns the limit that one more client would exceed; null if there is none */
+function limitMet(
+  { solution, found, address }: Visitor,
+  clients: Iterable<Client>,
+  limits: ClientsParts['limits'],
+): LimitName | null {
+  const of = [...clients].map(({ visitor }) => visitor).filter((one) => one.solution.name === solution.name)
+  if (of.length >= limits.CLIENTS) return 'CLIENTS'
+  if (found === null) {
+    const network = networkOf(address)
+    const open = of.filter((one) => one.found === null && networkOf(one.address) === network)
+    return open.length >= limits.CLIENTS_ADDRESS ? 'CLIENTS_ADDRESS' : null
+  }
+  const ofSession = of.filter((one) => one.found?.cookie === found.cookie)
+  return ofSession.length >= limits.CLIENTS_SESSION ? 'CLIENTS_SESSION' : null
 }
 
 /** @returns whether `done` settled within `time` ms */

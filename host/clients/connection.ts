@@ -17,6 +17,10 @@ export interface Connection {
    * @returns whether the browser responds within `milliseconds`
    */
   answers(milliseconds: number): Promise<boolean>
+  /** The frames that the browser has not read (`held`), and those that it has (`taken`), in characters. */
+  unread(): { readonly held: number; readonly taken: number }
+  /** Closes the connection without waiting for the browser, and discards unread frames. */
+  terminate(): void
   /** Sends a ping. Terminates the connection instead if there was no response to the last ping. */
   checkHeartbeat(): void
 }
@@ -25,6 +29,8 @@ export type ConnectionEvents = {
   readonly frame: (frame: BrowserFrame) => void
   /** Called once when the connection has closed. `refused` is the number of rejected frames. */
   readonly closed: (refused: number) => void
+  /** Called after each frame that was sent. */
+  readonly sent?: (characters: number) => void
 }
 
 /**
@@ -61,6 +67,7 @@ export function createConnection(
   let last = now()
   let isOver = false
   let isAlive = true
+  let sent = 0
   const greeting = setTimeout(() => socket.terminate(), GREETING_TIME)
 
   socket.on('message', (data, isBinary) => {
@@ -134,8 +141,14 @@ export function createConnection(
 
   function send(frame: HostFrame): void {
     if (isOver || socket.readyState !== socket.OPEN) return
-    if (socket.bufferedAmount > MOST_WAITING) socket.terminate()
-    else socket.send(JSON.stringify(frame))
+    if (socket.bufferedAmount > MOST_WAITING) {
+      socket.terminate()
+      return
+    }
+    const text = JSON.stringify(frame)
+    socket.send(text)
+    sent += text.length
+    events.sent?.(text.length)
   }
 
   return {
@@ -157,6 +170,11 @@ export function createConnection(
         socket.off('close', no)
       })
     },
+    unread() {
+      const held = socket.bufferedAmount
+      return { held, taken: sent - held }
+    },
+    terminate: () => socket.terminate(),
     checkHeartbeat() {
       if (!isAlive) return socket.terminate()
       isAlive = false

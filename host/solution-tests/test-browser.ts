@@ -63,6 +63,8 @@ export function createTestBrowser(): TestBrowser {
         wake()
       },
       answers: async () => true,
+      unread: () => ({ held: 0, taken: 0 }),
+      terminate: () => {},
       checkHeartbeat: () => {},
     },
     frames,
