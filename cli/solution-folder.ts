@@ -184,9 +184,11 @@ export function readListedFile(path: string, name: string, most: number): Buffer
   }
 }
 
-/** Converts an error about missing permissions or a missing file to a CommandError. @returns null for any other error */
+/** Converts an error that the user can fix to a CommandError. @returns null for any other error */
 function unreadable(path: string, { code }: NodeJS.ErrnoException): CommandError | null {
   if (code === 'ENOENT' || code === 'ENOTDIR') return new VanishedFile(path)
+  if (code === 'ENAMETOOLONG')
+    return new CommandError('usage', `The path "${path.slice(0, 100)}…" is too long. Remove or rename nested folders.`)
   if (code !== 'EACCES' && code !== 'EPERM') return null
   return new CommandError(
     'failed',

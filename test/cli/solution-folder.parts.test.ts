@@ -101,6 +101,23 @@ test('folder: a file that was replaced or removed after it was listed is reporte
   expect(problemOf(() => readListedFile(folder.path, 'solution.json', 1))).toContain('contains more than 512 MB')
 })
 
+test('folder: a path that is too long is reported', () => {
+  using folder = temporaryFolder(MANIFEST)
+  const before = process.cwd()
+  try {
+    process.chdir(folder.path)
+    for (let depth = 0; depth < 25; depth++) {
+      mkdirSync('d'.repeat(200))
+      process.chdir('d'.repeat(200))
+    }
+  } finally {
+    process.chdir(before)
+  }
+  expect(problemOf(() => readSolutionFolder(folder.path))).toMatch(
+    /^The path ".{100}…" is too long\. Remove or rename nested folders\.$/,
+  )
+})
+
 test.each([
   ['a file', ['a\xff.js'], 'a\ufffd.js'],
   ['a file in a folder', ['modules', 'a\xff.js'], 'modules/a\ufffd.js'],
