@@ -68,6 +68,7 @@ export function createConnection(
   let isOver = false
   let isAlive = true
   let sent = 0
+  let answering: Promise<boolean> | null = null
   const greeting = setTimeout(() => socket.terminate(), GREETING_TIME)
 
   socket.on('message', (data, isBinary) => {
@@ -151,24 +152,32 @@ export function createConnection(
     events.sent?.(text.length)
   }
 
+  async function ping(milliseconds: number): Promise<boolean> {
+    if (socket.readyState !== socket.OPEN) return false
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const yes = () => resolve(true)
+    const no = () => resolve(false)
+    const timer = setTimeout(no, milliseconds)
+    socket.once('pong', yes)
+    socket.once('close', no)
+    socket.ping()
+    return promise.finally(() => {
+      clearTimeout(timer)
+      socket.off('pong', yes)
+      socket.off('close', no)
+    })
+  }
+
   return {
     send,
     refuse,
     close,
-    async answers(milliseconds) {
-      if (socket.readyState !== socket.OPEN) return false
-      const { promise, resolve } = Promise.withResolvers<boolean>()
-      const yes = () => resolve(true)
-      const no = () => resolve(false)
-      const timer = setTimeout(no, milliseconds)
-      socket.once('pong', yes)
-      socket.once('close', no)
-      socket.ping()
-      return promise.finally(() => {
-        clearTimeout(timer)
-        socket.off('pong', yes)
-        socket.off('close', no)
+    answers(milliseconds) {
+      // The browser's responses count against its rate limit, so duplicated tabs share one ping.
+      answering ??= ping(milliseconds).finally(() => {
+        answering = null
       })
+      return answering
     },
     unread() {
       const held = socket.bufferedAmount

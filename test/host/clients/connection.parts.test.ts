@@ -311,3 +311,27 @@ test('connection: the last frame arrives before the close, later frames don’t,
   await over
   expect(ends()).toBe(1)
 })
+
+test('connection: many duplicated tabs together cause one ping, which doesn’t exceed the rate limit', async () => {
+  const { connection, browser, closed } = await connect()
+  let pings = 0
+  browser.on('ping', () => pings++)
+  const answers = await Promise.all(Array.from({ length: 500 }, () => connection.answers(10_000)))
+  expect([answers.every((isThere) => isThere), pings]).toEqual([true, 1])
+  expect(await connection.answers(10_000)).toBe(true)
+  connection.close(1000)
+  expect(await closed).toBe(1000)
+})
+
+test('connection: it counts the characters that were sent, and reports what the browser has not read', async () => {
+  const { connection, browser } = await connect()
+  const frame: HostFrame = { kind: 'message', text: 'x'.repeat(1000), level: 'info' }
+  connection.send(frame)
+  await waitUntil(() => expect(connection.unread().held).toBe(0))
+  expect(connection.unread().taken).toBe(JSON.stringify(frame).length)
+  browser.pause()
+  for (let count = 0; count < 12; count++) connection.send({ ...frame, text: 'x'.repeat(1024 ** 2) })
+  expect(connection.unread().held).toBeGreaterThan(0)
+  connection.terminate()
+  await waitUntil(() => expect(connection.unread().held).toBe(0))
+})
