@@ -88,7 +88,10 @@ export function createProviderRequests(
     async fetch(address, { method, headers, body }) {
       const text = body === undefined || body === null ? null : String(body)
       const answer = await request(address, method, { ...headers }, text)
-      const hasNoBody = [101, 204, 205, 304].includes(answer.status)
+      // Some servers send other numbers, such as 999. A `Response` can't have them.
+      if (answer.status < 200 || answer.status > 599)
+        throw new OAuthProblem('oauth_provider', `${new URL(address).host} returned HTTP ${answer.status}`)
+      const hasNoBody = [204, 205, 304].includes(answer.status)
       const response = new Response(hasNoBody ? null : new Uint8Array(answer.body), {
         status: answer.status,
         headers: { ...answer.headers },

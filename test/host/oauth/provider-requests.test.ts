@@ -19,3 +19,13 @@ test.each([
     message: `the provider’s URL ${message}`,
   })
 })
+
+test.each([999, 600, 101])('a provider that responds with the status %d is named in the error', async (status) => {
+  const odd = { request: async () => ({ status, headers: {}, body: new Uint8Array() }) } as Outbound
+  const requests = createProviderRequests(odd, [], createLimits())
+  const fetched = requests.fetch('https://id.example.org/token', { method: 'POST', headers: {} })
+  await expect(fetched).rejects.toMatchObject({
+    code: 'oauth_provider',
+    message: `id.example.org returned HTTP ${status}`,
+  })
+})
