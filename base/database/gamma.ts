@@ -1,5 +1,5 @@
 import { type Dialect, MysqlAdapter, MysqlDialect, type MysqlPool, type MysqlPoolConnection, sql } from 'kysely'
-import type { Pool, PoolConnection, QueryError, ResultSetHeader, RowDataPacket } from 'mysql2'
+import type { Pool, PoolConnection, ResultSetHeader, RowDataPacket } from 'mysql2'
 import { PlatformError } from '../../runtime/errors.ts'
 import {
   CONNECT_TIME,
@@ -110,29 +110,30 @@ const PREPARE =
 const PREPARE_OLDER = PREPARE.replace('transaction_isolation', 'tx_isolation')
 
 type Callback<T> = (error: unknown, result: T) => void
+type Answered = (error: unknown, result?: unknown) => void
 
 function preparingPool(pool: Pool, statementTime: number): MysqlPool {
   const prepared = new WeakMap<PoolConnection, MysqlPoolConnection>()
 
   function prepare(connection: PoolConnection, callback: Callback<MysqlPoolConnection>): void {
-    function done(error: QueryError | null, largest: number): void {
+    const ask = (text: string, callback: Answered) =>
+      timed(connection, CONNECT_TIME, callback, (answered) => connection.query(text, answered))
+    function done(error: unknown, largest: number): void {
       const bounded = boundedConnection(connection, statementTime, largest)
       if (error === null) prepared.set(connection, bounded)
       else connection.destroy()
       callback(error, bounded)
     }
-    function readLargest(error: QueryError | null): void {
+    function readLargest(error: unknown): void {
       if (error !== null) done(error, 0)
       else {
-        connection.query<RowDataPacket[]>('select @@max_allowed_packet as largest', (failure, rows) =>
-          done(failure, Number(rows?.[0]?.largest ?? 0)),
+        ask('select @@max_allowed_packet as largest', (failure, rows) =>
+          done(failure, Number((rows as RowDataPacket[] | undefined)?.[0]?.largest ?? 0)),
         )
       }
     }
     // 1193 is ER_UNKNOWN_SYSTEM_VARIABLE.
-    connection.query(PREPARE, (error) =>
-      error?.errno === 1193 ? connection.query(PREPARE_OLDER, readLargest) : readLargest(error),
-    )
+    ask(PREPARE, (error) => (numberOf(error) === 1193 ? ask(PREPARE_OLDER, readLargest) : readLargest(error)))
   }
 
   return {
@@ -151,22 +152,43 @@ function preparingPool(pool: Pool, statementTime: number): MysqlPool {
 }
 
 /**
+ * Runs a statement. After the timeout, closes the connection, so that a rollback doesn't wait for the same statement.
+ * The driver's own timeouts don't apply while it prepares a statement.
+ */
+function timed(connection: PoolConnection, time: number, callback: Answered, run: (answered: Answered) => void): void {
+  let isDone = false
+  const done: Answered = (error, result) => {
+    if (isDone) return
+    isDone = true
+    clearTimeout(timer)
+    callback(error, result)
+  }
+  const timer = setTimeout(() => {
+    connection.destroy()
+    done(Object.assign(new Error('the statement timed out'), { code: 'PROTOCOL_SEQUENCE_TIMEOUT' }))
+  }, time)
+  run(done)
+}
+
+/**
  * Wraps a connection. Discards it after a statement timed out.
  * @param largest maximum size of a statement in bytes; the server closes the connection if a statement is larger
  */
 function boundedConnection(connection: PoolConnection, timeout: number, largest: number): MysqlPoolConnection {
   let broken = false
   const query: MysqlPoolConnection['query'] = (text, parameters: unknown[], callback) => {
-    const done = (error: unknown, result: ResultSetHeader | RowDataPacket[]) => {
+    const done: Answered = (error, result) => {
       if (error !== null) broken ||= failureOf(error) === 'away'
-      callback?.(error, result)
+      callback?.(error, result as ResultSetHeader | RowDataPacket[])
     }
-    const statement = { sql: text, values: parameters, timeout }
+    const statement = { sql: text, values: parameters }
+    const run = (method: 'query' | 'execute') =>
+      timed(connection, timeout, done, (answered) => connection[method](statement, answered))
     const size = parameters.reduce((sum: number, value) => sum + sizeOf(value), 0)
     // In the text of a statement, each byte takes two characters, and escapes make strings longer. Large values are
     // therefore sent separately from the text.
-    if (size < LARGE && !parameters.some((value) => value instanceof Uint8Array)) connection.query(statement, done)
-    else if (size + LARGE <= largest) connection.execute(statement, done)
+    if (size < LARGE && !parameters.some((value) => value instanceof Uint8Array)) run('query')
+    else if (size + LARGE <= largest) run('execute')
     else callback?.(tooLarge(largest), [])
     return { stream: notStreamed }
   }

@@ -24,6 +24,23 @@ describe.skipIf(mariadbPath === undefined)('gamma on MariaDB (skipped where it i
     await db.destroy()
   })
 
+  test('gamma: a statement with binary values times out if the server stops responding', async () => {
+    const server = place.server as TestServer
+    const db = await connectTo(gamma, place, { connections: 1, statementTime: 200 })
+    await sql`select 1`.execute(db)
+    server.freeze()
+    try {
+      // The driver sends binary values in a prepared statement. Its own timeouts don't apply to the preparation.
+      const row = { solution: 'frozen', sha256: '', path: '', etag: '', content: new Uint8Array(1) }
+      const insert = db.insertInto('media').values(row).execute()
+      await expect(insert).rejects.toMatchObject({ code: 'ERR_DATABASE_UNREACHABLE' })
+    } finally {
+      server.thaw()
+    }
+    expect((await sql`select 2 as two`.execute(db)).rows).toEqual([{ two: 2 }])
+    await db.destroy()
+  })
+
   test('gamma: an idle connection that the server closes is replaced', async () => {
     const db = await connectTo(gamma, place, { connections: 1 })
     const idOf = async () => (await sql<{ id: number }>`select connection_id() as id`.execute(db)).rows[0]?.id
