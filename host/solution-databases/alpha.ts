@@ -8,6 +8,7 @@ import {
   type ServerConnection,
   type ServerQuery,
   type Target,
+  within,
 } from './server-connection.ts'
 
 type Value = Row[string]
@@ -44,8 +45,13 @@ async function connect(target: Target): Promise<ServerConnection> {
   }
   client.on('error', closed)
   client.on('end', closed)
-  await client.connect()
-  await client.query(SETTINGS)
+  try {
+    await client.connect()
+    await within(client.query(SETTINGS), CONNECT_TIME)
+  } catch (error) {
+    streamOf(client)?.destroy()
+    throw error
+  }
   let failed = false
 
   return {

@@ -8,6 +8,7 @@ import {
   type ServerConnection,
   type ServerQuery,
   type Target,
+  within,
 } from './server-connection.ts'
 
 type Value = Row[string]
@@ -32,7 +33,12 @@ async function connect(target: Target): Promise<ServerConnection> {
   }
   connection.on('error', closed)
   connection.on('end', closed)
-  const [{ version = '' } = {}] = await ask(connection, 'SELECT version() AS version')
+  const [{ version = '' } = {}] = await within(ask(connection, 'SELECT version() AS version'), CONNECT_TIME).catch(
+    (error: unknown) => {
+      connection.destroy()
+      throw error
+    },
+  )
   const isMariaDb = /mariadb/i.test(`${version}`)
 
   return {

@@ -41,3 +41,15 @@ export interface QueryServer {
 
 /** Connection timeout in ms. */
 export const CONNECT_TIME = 2000
+
+/** @throws Error if `work` takes longer than `time` ms */
+export async function within<T>(work: Promise<T>, time: number): Promise<T> {
+  work.catch(() => {})
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error('the server did not respond in time')), time)
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}

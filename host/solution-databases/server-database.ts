@@ -16,6 +16,7 @@ import {
   type ServerConnection,
   type ServerQuery,
   type Target,
+  within,
 } from './server-connection.ts'
 
 /** One solution's access to a database on one of the operator's servers. */
@@ -191,15 +192,3 @@ const WHY = {
   rights: 'the account has no access to the database; grant it access on the database server',
   tls: 'the server does not offer TLS, or its certificate is not trusted; fix the server’s TLS settings',
 } as const
-
-/** @throws Error if `work` takes longer than `time` ms */
-async function within(work: Promise<void>, time: number): Promise<void> {
-  work.catch(() => {})
-  const { promise, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error('the server did not respond in time')), time)
-  try {
-    await Promise.race([work, promise])
-  } finally {
-    clearTimeout(timer)
-  }
-}

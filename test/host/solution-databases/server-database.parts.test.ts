@@ -1,3 +1,4 @@
+import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ServerKindName } from '../../../base/database/kind.ts'
 import { createServerDatabase, type ServerDatabase } from '../../../host/solution-databases/server-database.ts'
@@ -349,3 +350,31 @@ for (const dialect of [ALPHA, GAMMA]) {
     })
   })
 }
+
+test('a connection is closed if the server accepts the login but then stops responding', async () => {
+  let open = 0
+  const silent = createServer((socket) => {
+    open++
+    socket.on('error', () => {}).on('close', () => open--)
+    // The server accepts the login and is ready for queries.
+    socket.once('data', () => socket.write(Buffer.from('R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I', 'latin1')))
+  })
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+  const { port } = silent.address() as { port: number }
+  const target = { host: '127.0.0.1', port, username: 'app', password: '', tls: 'off', database: 'crm' } as const
+  const database = await createServerDatabase({
+    name: 'crm',
+    kind: 'alpha',
+    target,
+    limits: hastyLimits,
+    onError: () => {},
+  })
+  try {
+    const query = database.query({ sql: 'SELECT 1', parameters: [], tenant: null })
+    await expect(query).rejects.toThrow('the server with the database crm is unreachable')
+    await waitUntil(() => expect(open).toBe(0))
+  } finally {
+    await database.kill()
+    silent.close()
+  }
+})
