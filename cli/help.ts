@@ -2,7 +2,8 @@ import { SOLHOST } from '../base/program/program-name.ts'
 import { type Command, EXIT_CODES } from '../base/terminal/command.ts'
 import { usageOf } from './read-arguments.ts'
 
-const WIDTH = 24
+/** Fits the longest command, `admin reset-second-factor`. */
+const WIDTH = 26
 
 export function helpOfAll(commands: Readonly<Record<string, Command>>): string {
   const lines = Object.entries(commands).map(([name, { summary }]) => row(name, summary))

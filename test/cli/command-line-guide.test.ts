@@ -41,6 +41,7 @@ test('help: every command describes its arguments and options, and no line is to
       expect(help).toMatch(new RegExp(`^ {2}(-., )?--${option}( <\\w+>)? +\\S`, 'm'))
     // The help for `start` is exempt: it lists the settings' descriptions, whose lines may be longer.
     if (name !== 'start') expect(help.split('\n').filter((line) => line.length > 120)).toEqual([])
-    expect(helpOfAll(COMMANDS)).toContain(`  ${name} `)
+    // Two spaces at least, so that the descriptions are a column.
+    expect(helpOfAll(COMMANDS)).toContain(`  ${name}  `)
   }
 })
