@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { type Entry, openPromise, type ZipFile } from 'yauzl'
-import { type BackupManifest, invalid, MANIFEST, readManifest } from './manifest.ts'
+import { type BackupManifest, invalid, KEY_PART, MANIFEST, readManifest } from './manifest.ts'
 import { PLATFORM, type Saved } from './saved.ts'
 
 /** An open backup whose list of parts is valid. The content of each part is verified while it is read. */
@@ -16,6 +16,8 @@ export type Archive = {
 const MOST_PARTS = 100_000
 /** Maximum size of the manifest in bytes. Its entry for each part takes about 150 bytes. */
 const MANIFEST_SIZE = 32 * 1024 ** 2
+/** Maximum size of the platform's key in bytes. Like the manifest, it is read into memory. */
+const KEY_SIZE = 4096
 /**
  * The ZIP flag bits 0 (encrypted), 6 (strong encryption) and 13 (masked headers). Our archives never set them.
  * @see APPNOTE.TXT 4.4.4
@@ -70,6 +72,7 @@ function compareParts({ parts }: BackupManifest, entries: ReadonlyMap<string, En
     const size = entries.get(name)?.uncompressedSize
     if (size === undefined) throw invalid(file, `the backup does not contain the part ${name}`)
     if (size !== bytes) throw invalid(file, `the size of the part ${name} does not match the manifest`)
+    if (name === KEY_PART && bytes > KEY_SIZE) throw invalid(file, `the key is larger than ${KEY_SIZE} bytes`)
   }
   const more = [...entries.keys()].find((name) => !Object.hasOwn(parts, name))
   if (more !== undefined) throw invalid(file, `the file has the part ${more}, which the manifest does not list`)

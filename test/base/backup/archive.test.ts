@@ -56,6 +56,18 @@ test('archive: an existing file, or one in a missing folder, is rejected with ad
   })
 })
 
+test('archive: a key that is too large to be a key is rejected before it is read', async () => {
+  using folder = temporaryFolder()
+  const [fits, large] = [join(folder.path, 'a.zip'), join(folder.path, 'b.zip')]
+  await write(fits, { 'platform-key': 'k'.repeat(4096) })
+  await write(large, { 'platform-key': 'k'.repeat(4097) })
+  ;(await openArchive(fits)).close()
+  await expect(openArchive(large)).rejects.toMatchObject({
+    code: 'ERR_BACKUP_INVALID',
+    message: expect.stringContaining('the key is larger than 4096 bytes'),
+  })
+})
+
 test('archive: if writing fails, no file is left', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'a.zip')
