@@ -62,12 +62,19 @@ const open = (name: string, argument = 'x', at = host) =>
 
 const reopenings = (page: ClientPage) => page.frames.filter(({ kind }) => kind === 'reopened').length
 
+/**
+ * Counts the reopenings after which the page showed a form. If a context ends while it is opened, another reopening
+ * follows. On a busy machine, this can happen to a context in a process that is about to end.
+ */
+function formsAfterReopening(page: ClientPage): number {
+  const kinds = page.frames.map(({ kind }) => kind).filter((kind) => kind === 'reopened' || kind === 'form')
+  return kinds.filter((kind, index) => kind === 'form' && kinds[index - 1] === 'reopened').length
+}
+
 /** Waits until the client has been reopened `times` times and shows its form again. */
 async function untilReopened(page: ClientPage, times = 1): Promise<void> {
-  await page.until(`${times} reopenings`, () => reopenings(page) === times)
-  await page.until('its form', () => {
-    const kinds = page.frames.map(({ kind }) => kind)
-    return kinds.lastIndexOf('form') > kinds.lastIndexOf('reopened') && kinds.at(-1) === 'idle'
+  await page.until(`${times} reopenings`, () => {
+    return formsAfterReopening(page) === times && page.frames.at(-1)?.kind === 'idle'
   })
 }
 
@@ -155,7 +162,7 @@ test('a client is closed with a reason if its scripts crash it more than three t
   }
   page.fire('main', 'eat', 'onAction')
   expect([await page.closed(), (await page.frame('closed')).why]).toEqual([4410, 'gone'])
-  expect(reopenings(page)).toBe(3)
+  expect(formsAfterReopening(page)).toBe(3)
 })
 
 test('a context that ends before the solution has opened in it does not count as a crash', async () => {
@@ -164,13 +171,14 @@ test('a context that ends before the solution has opened in it does not count as
   for (let time = 1; time <= 3; time++) {
     if (time === 2) shortLived = 2
     page.fire('main', 'eat', 'onAction')
-    await untilReopened(page, time === 1 ? 1 : time + 2)
+    await untilReopened(page, time)
   }
   await page.press('main', 'up')
   expect(page.text('main', 'count')).toBe('1')
   page.fire('main', 'eat', 'onAction')
   expect([await page.closed(), (await page.frame('closed')).why]).toEqual([4410, 'gone'])
-  expect(reopenings(page)).toBe(5)
+  expect([formsAfterReopening(page), shortLived]).toEqual([3, 0])
+  expect(reopenings(page)).toBeGreaterThanOrEqual(5)
 })
 
 test('a client is closed with a reason if ten contexts within a minute end before the solution has opened in them', async () => {
