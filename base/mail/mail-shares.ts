@@ -72,39 +72,58 @@ export function createMailShares(
     )
   }
 
+  function countOf({ organisation, askedBy }: MailOrigin) {
+    const where = { organisation, asked_by: askedBy }
+    return {
+      where,
+      read: () =>
+        db
+          .selectFrom(service.counts)
+          .select(['hour', 'count'])
+          .where((of) => of.and(where))
+          .executeTakeFirst(),
+      change: () => db.updateTable(service.counts).where((of) => of.and(where)),
+    }
+  }
+
   return {
     async need(origin) {
-      const { organisation, askedBy } = origin
-      await needPlace(organisation)
-      const hour = now() - (now() % HOUR)
-      const row = await db
-        .selectFrom(service.counts)
-        .select(['hour', 'count'])
-        .where('organisation', '=', organisation)
-        .where('asked_by', '=', askedBy)
-        .executeTakeFirst()
-      if (row !== undefined && row.hour === hour && row.count >= hourly) throw usedUp(origin, hour)
+      await needPlace(origin.organisation)
+      const hour = hourOf(now())
+      const row = await countOf(origin).read()
+      if (row !== undefined && isCurrent(row.hour, hour) && row.count >= hourly) throw usedUp(origin, hour)
     },
     async take(origin) {
-      const { organisation, askedBy } = origin
-      await needPlace(organisation)
-      const hour = now() - (now() % HOUR)
-      const ofOrigin = db
-        .updateTable(service.counts)
-        .where('organisation', '=', organisation)
-        .where('asked_by', '=', askedBy)
+      await needPlace(origin.organisation)
+      const hour = hourOf(now())
+      const { where, change } = countOf(origin)
       const further = () =>
-        ofOrigin
+        change()
           .set((of) => ({ count: of('count', '+', 1) }))
-          .where('hour', '=', hour)
+          .where('hour', '>=', hour)
+          .where('hour', '<=', hour + HOUR)
           .where('count', '<', hourly)
           .executeTakeFirst()
       if ((await further()).numUpdatedRows > 0n) return
-      const anew = await ofOrigin.set({ hour, count: 1 }).where('hour', '<', hour).executeTakeFirst()
-      if (anew.numUpdatedRows > 0n) return
-      if (await insertOnce(db, service.counts, { organisation, asked_by: askedBy, hour, count: 1 })) return
+      const next = change().set({ hour, count: 1 })
+      const anew = next.where((of) => of.or([of('hour', '<', hour), of('hour', '>', hour + HOUR)]))
+      if ((await anew.executeTakeFirst()).numUpdatedRows > 0n) return
+      if (await insertOnce(db, service.counts, { ...where, hour, count: 1 })) return
       // Not inserted: either another request has created the row for this hour, or the limit is reached.
       if ((await further()).numUpdatedRows === 0n) throw usedUp(origin, hour)
     },
   }
+}
+
+/** @returns the beginning of the hour, in epoch ms */
+function hourOf(time: number): number {
+  return time - (time % HOUR)
+}
+
+/**
+ * Whether a count is for this hour. A node whose clock is ahead may have started the next hour. A count for a later hour
+ * is from a time when a clock was wrong.
+ */
+function isCurrent(counted: number, hour: number): boolean {
+  return counted >= hour && counted <= hour + HOUR
 }

@@ -121,7 +121,9 @@ describe('handing over', () => {
 })
 
 let clock = 1_000_000
-const now = () => clock
+/** By how many ms the clock advances each time it is read. */
+let tick = 0
+const now = () => (clock += tick)
 
 /** Opens a separate database. `queue` creates a mail queue in it. */
 async function database(properties: Record<string, string> = {}) {
@@ -201,6 +203,32 @@ function testShares(properties: () => Record<string, string>): void {
     await mail.send(LETTER)
     clock += 30 * 60_000
     await mail.send(LETTER, of('acme'))
+  })
+
+  test('emails are counted correctly while the clock ticks, and if the clocks of two nodes differ or were wrong', async () => {
+    const { queue } = await database(properties())
+    const mail = queue(async () => ({ outcome: 'sent' }), 3)
+    const send = (organisation: string) =>
+      mail.send(LETTER, of(organisation)).then(
+        () => 'sent',
+        (error: { code: string }) => error.code,
+      )
+    const hour = Math.ceil(clock / 3_600_000) * 3_600_000
+    clock = hour + 30 * 60_000
+    tick = 1
+    for (const answer of ['sent', 'sent', 'sent', 'ERR_THROTTLED']) expect(await send('ticks')).toBe(answer)
+    tick = 0
+    // The node whose clock is a second ahead has already begun the next hour.
+    clock = hour + 3_600_000
+    expect(await send('two-nodes')).toBe('sent')
+    clock -= 1000
+    for (const answer of ['sent', 'sent', 'ERR_THROTTLED']) expect(await send('two-nodes')).toBe(answer)
+    await expect(mail.needShare(of('two-nodes'))).rejects.toMatchObject({ code: 'ERR_THROTTLED' })
+    clock += 5 * 3_600_000
+    for (const answer of ['sent', 'sent', 'sent', 'ERR_THROTTLED']) expect(await send('wrong')).toBe(answer)
+    clock -= 5 * 3_600_000
+    await mail.needShare(of('wrong'))
+    for (const answer of ['sent', 'sent', 'sent', 'ERR_THROTTLED']) expect(await send('wrong')).toBe(answer)
   })
 
   test('all emails that are sent at the same time are counted', async () => {
