@@ -54,25 +54,25 @@ const APP = {
 }
 
 test('factors of a user: the API shows them without secrets, and a reset removes them and signs the user out', async () => {
-  const uid = await addUser(host, 'fred')
+  const uid = await addUser(host, 'frida')
   expect(await send('GET', `users/${uid}/factors`)).toEqual([200, NONE])
-  const browser = await signInWithApp('store', 'fred')
+  const browser = await signInWithApp('store', 'frida')
   expect(await send('GET', `users/${uid}/factors`)).toEqual([200, APP])
   expect(await send('GET', `users/${uid}`)).toMatchObject([200, { factors: 1 }])
-  expect(await send('GET', 'users?search=fred')).toMatchObject([200, { items: [{ username: 'fred', factors: 1 }] }])
+  expect(await send('GET', 'users?search=frida')).toMatchObject([200, { items: [{ username: 'frida', factors: 1 }] }])
 
   expect(await send('DELETE', `users/${uid}/factors`)).toEqual([204, null])
-  expect(await lastReset()).toMatchObject({ actor: 'admin', outcome: 'ok', target: 'user:fred' })
+  expect(await lastReset()).toMatchObject({ actor: 'admin', outcome: 'ok', target: 'user:frida' })
   expect(await send('GET', `users/${uid}/factors`)).toEqual([200, NONE])
   expect((await browser.session()).status).toBe(401)
   browser.close()
   expect((await browser.open()).text).toContain('name="password"')
-  expect((await browser.signIn('fred')).headers.location).toBe('/solution/store/index.html')
+  expect((await browser.signIn('frida')).headers.location).toBe('/solution/store/index.html')
 })
 
 test('factors of a user: one can be removed, and the recovery codes are removed with the last one', async () => {
-  const uid = await addUser(host, 'gina')
-  const browser = await signInWithApp('store', 'gina')
+  const uid = await addUser(host, 'gitte')
+  const browser = await signInWithApp('store', 'gitte')
   expect(await send('DELETE', `users/${uid}/factors/other`)).toMatchObject([404, { code: 'ERR_NOT_FOUND' }])
   expect((await browser.session()).status).toBe(200)
   const set = await askAdmin(host, 'GET', `users/${uid}/factors`)
@@ -100,10 +100,10 @@ test.each([
 })
 
 test('adding a factor ends the account’s other sign-ins', async () => {
-  await addUser(host, 'lena')
+  await addUser(host, 'liv')
   const [browser, other] = [await visit(host, 'store'), await visit(host, 'strict')]
-  await browser.signIn('lena')
-  expect((await other.signIn('lena')).headers.location).toBe('/solution/strict/set-up')
+  await browser.signIn('liv')
+  expect((await other.signIn('liv')).headers.location).toBe('/solution/strict/set-up')
   await addApp(browser, 'store')
   expect((await other.get('/solution/strict/set-up')).status).toBe(410)
 })

@@ -258,9 +258,9 @@ test('the account page sends users who are signed out to the login page', async 
 })
 
 test('the account page ignores a form for an action that it does not offer', async () => {
-  await addUser(host, 'kim')
+  await addUser(host, 'kirsi')
   const browser = await visit(host, 'shop')
-  await browser.signIn('kim')
+  await browser.signIn('kirsi')
   await browser.get('/solution/shop/account')
   for (const act of ['', 'saved', 'constructor', '__proto__', 'toString']) {
     const answer = await browser.post('/solution/shop/account', { act })
