@@ -26,6 +26,11 @@ const MOST_WAITING = 1000
 /** Retry-After in seconds when an organisation's queue is full. */
 const AGAIN = 600
 const HOUR = 3_600_000
+/**
+ * How much later the hour of a count may be, in ms: a node whose clock is ahead may have started the next hour. A count
+ * for a later hour is from a time when a clock was wrong.
+ */
+const AHEAD = HOUR
 
 /**
  * @param service the tables and messages to use
@@ -72,43 +77,42 @@ export function createMailShares(
     )
   }
 
-  function countOf({ organisation, askedBy }: MailOrigin) {
-    const where = { organisation, asked_by: askedBy }
-    return {
-      where,
-      read: () =>
-        db
-          .selectFrom(service.counts)
-          .select(['hour', 'count'])
-          .where((of) => of.and(where))
-          .executeTakeFirst(),
-      change: () => db.updateTable(service.counts).where((of) => of.and(where)),
-    }
-  }
-
   return {
     async need(origin) {
-      await needPlace(origin.organisation)
+      const { organisation, askedBy } = origin
+      await needPlace(organisation)
       const hour = hourOf(now())
-      const row = await countOf(origin).read()
-      if (row !== undefined && isCurrent(row.hour, hour) && row.count >= hourly) throw usedUp(origin, hour)
+      const full = await db
+        .selectFrom(service.counts)
+        .select('count')
+        .where('organisation', '=', organisation)
+        .where('asked_by', '=', askedBy)
+        .where((of) => of.between('hour', hour, hour + AHEAD))
+        .where('count', '>=', hourly)
+        .executeTakeFirst()
+      if (full !== undefined) throw usedUp(origin, hour)
     },
     async take(origin) {
-      await needPlace(origin.organisation)
+      const { organisation, askedBy } = origin
+      await needPlace(organisation)
       const hour = hourOf(now())
-      const { where, change } = countOf(origin)
+      const ofOrigin = db
+        .updateTable(service.counts)
+        .where('organisation', '=', organisation)
+        .where('asked_by', '=', askedBy)
       const further = () =>
-        change()
+        ofOrigin
           .set((of) => ({ count: of('count', '+', 1) }))
-          .where('hour', '>=', hour)
-          .where('hour', '<=', hour + HOUR)
+          .where((of) => of.between('hour', hour, hour + AHEAD))
           .where('count', '<', hourly)
           .executeTakeFirst()
       if ((await further()).numUpdatedRows > 0n) return
-      const next = change().set({ hour, count: 1 })
-      const anew = next.where((of) => of.or([of('hour', '<', hour), of('hour', '>', hour + HOUR)]))
-      if ((await anew.executeTakeFirst()).numUpdatedRows > 0n) return
-      if (await insertOnce(db, service.counts, { ...where, hour, count: 1 })) return
+      const restarted = await ofOrigin
+        .set({ hour, count: 1 })
+        .where((of) => of.not(of.between('hour', hour, hour + AHEAD)))
+        .executeTakeFirst()
+      if (restarted.numUpdatedRows > 0n) return
+      if (await insertOnce(db, service.counts, { organisation, asked_by: askedBy, hour, count: 1 })) return
       // Not inserted: either another request has created the row for this hour, or the limit is reached.
       if ((await further()).numUpdatedRows === 0n) throw usedUp(origin, hour)
     },
@@ -118,12 +122,4 @@ export function createMailShares(
 /** @returns the beginning of the hour, in epoch ms */
 function hourOf(time: number): number {
   return time - (time % HOUR)
-}
-
-/**
- * Whether a count is for this hour. A node whose clock is ahead may have started the next hour. A count for a later hour
- * is from a time when a clock was wrong.
- */
-function isCurrent(counted: number, hour: number): boolean {
-  return counted >= hour && counted <= hour + HOUR
 }
