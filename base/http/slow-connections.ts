@@ -10,6 +10,17 @@ export type SlowConnection = {
 /** Maximum total bytes of unread responses on all slow connections of one server. */
 export const MOST_HELD = 64 * 1024 ** 2
 
+/** What a peer has left unread (`held`) and what it has read (`taken`), in bytes or characters. */
+export type Unread = { readonly held: number; readonly taken: number }
+
+/** A peer that reads less than this between two checks is slow. */
+const SLOW = 12 * 1024
+
+/** Returns how much the peer has left unread since the last check; 0 if it reads fast enough. */
+export function heldSlowly(now: Unread, last: Unread): number {
+  return now.taken - last.taken < SLOW ? Math.min(now.held, last.held) : 0
+}
+
 /**
  * Closes slow connections until those that remain have at most `most` unread bytes in total. Starts with those that
  * have the most.

@@ -4,20 +4,15 @@ import type { Socket } from 'node:net'
 import proxyAddr from 'proxy-addr'
 import { repeat } from '../work/repeat.ts'
 import { networkOf } from './network.ts'
-import { endLargest, MOST_HELD } from './slow-connections.ts'
+import { endLargest, heldSlowly, MOST_HELD, type Unread } from './slow-connections.ts'
 
 const LOOK_EVERY = 1000
-/** A connection that reads fewer bytes than this between two checks is slow. */
-const SLOW = 12 * 1024
 
 type Seen = {
   readonly network: string | null
   readonly answers: Set<ServerResponse>
-  /**
-   * The state at the last check, in bytes: `taken` had been sent to the peer, and `held` were still unread.
-   */
-  taken: number
-  held: number
+  /** The state at the last check. */
+  last: Unread
 }
 
 /**
@@ -47,7 +42,7 @@ export function boundUnreadAnswers(
   function add(socket: Socket): Seen {
     const address = socket.remoteAddress ?? ''
     const network = isTrusted(address, 0) ? null : networkOf(address)
-    const seen: Seen = { network, answers: new Set(), taken: 0, held: 0 }
+    const seen: Seen = { network, answers: new Set(), last: { held: 0, taken: 0 } }
     connections.set(socket, seen)
     socket.once('close', () => {
       connections.delete(socket)
@@ -60,7 +55,9 @@ export function boundUnreadAnswers(
 
   function look(): void {
     const slow = [...connections].flatMap(([socket, seen]) => {
-      const held = heldSlowly(socket, seen)
+      const now = unreadOf(socket, seen)
+      const held = heldSlowly(now, seen.last)
+      seen.last = now
       return held === 0 ? [] : [{ network: seen.network, held, end: () => void socket.destroy() }]
     })
     endLargest(slow, mostHeld)
@@ -69,14 +66,10 @@ export function boundUnreadAnswers(
   return look
 }
 
-/** Returns how many bytes the peer has left unread since the last check; 0 if it reads fast enough. */
-function heldSlowly(socket: Socket, seen: Seen): number {
+/** In bytes. */
+function unreadOf(socket: Socket, { answers }: Seen): Unread {
   let held = 0
   // For the response that is being sent, `writableLength` includes bytes in the socket's buffer.
-  for (const answer of seen.answers) held += answer.writableLength
-  const taken = socket.bytesWritten - socket.writableLength
-  const result = taken - seen.taken < SLOW ? Math.min(held, seen.held) : 0
-  seen.taken = taken
-  seen.held = held
-  return result
+  for (const answer of answers) held += answer.writableLength
+  return { held, taken: socket.bytesWritten - socket.writableLength }
 }

@@ -1,5 +1,11 @@
 import { networkOf } from '../../base/http/network.ts'
-import { endLargest, MOST_HELD, type SlowConnection } from '../../base/http/slow-connections.ts'
+import {
+  endLargest,
+  heldSlowly,
+  MOST_HELD,
+  type SlowConnection,
+  type Unread,
+} from '../../base/http/slow-connections.ts'
 import type { Connection } from './connection.ts'
 
 /** A browser that is connected to a client. `address` is its IP address. */
@@ -16,8 +22,6 @@ export interface SlowBrowsers {
   noteSent(characters: number): void
 }
 
-/** A browser that reads fewer characters than this between two looks is slow. */
-const SLOW = 12 * 1024
 /**
  * Maximum unread characters of all browsers, even of those that read fast enough. Chosen here: if many browsers get a
  * form at the same time, none of them is disconnected yet. A character needs up to 2 bytes.
@@ -33,7 +37,7 @@ export function createSlowBrowsers(
   most = { slow: MOST_HELD, all: MOST_OF_ALL },
 ): SlowBrowsers {
   /** What each browser had left unread at the last look. */
-  const before = new WeakMap<Connection, { readonly held: number; readonly taken: number }>()
+  const before = new WeakMap<Connection, Unread>()
   /** The number of unread characters, assuming that browsers have read none since it was last calculated. */
   let atMost = 0
 
@@ -44,11 +48,11 @@ export function createSlowBrowsers(
     })
   }
 
-  function heldSlowly(connection: Connection): number {
+  function heldSinceLastLook(connection: Connection): number {
     const now = connection.unread()
     const last = before.get(connection)
     before.set(connection, now)
-    return last !== undefined && now.taken - last.taken < SLOW ? Math.min(now.held, last.held) : 0
+    return last === undefined ? 0 : heldSlowly(now, last)
   }
 
   function countAll(): SlowConnection[] {
@@ -59,7 +63,7 @@ export function createSlowBrowsers(
 
   return {
     look() {
-      endLargest(connections(heldSlowly), most.slow)
+      endLargest(connections(heldSinceLastLook), most.slow)
       countAll()
     },
     noteSent(characters) {
