@@ -1,10 +1,12 @@
+import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DatabaseServer } from '../../base/database/kind.ts'
 import { runFolder } from './run-folder.ts'
+import { waitUntil } from './wait-until.ts'
 
 /** A real database server on a free loopback port. Its data is in a temporary folder. */
 export type TestServer = {
@@ -17,8 +19,11 @@ export type TestServer = {
   readonly database: string
   /** Kills the server to simulate a crash. Resolves when the server has exited. */
   readonly kill: () => Promise<void>
-  /** Suspends the server. Its connections stay open but it sends nothing, as after a network failure. */
-  readonly freeze: () => void
+  /**
+   * Suspends the server. Its connections stay open but it sends nothing, as after a network failure. Resolves when all
+   * of its threads have stopped.
+   */
+  readonly freeze: () => Promise<void>
   readonly thaw: () => void
   /**
    * Starts the server again on the same port and with the same data.
@@ -132,7 +137,13 @@ export async function startServer(program: ServerProgram, parent = tmpdir()): Pr
     address: { host: '127.0.0.1', port, username: program.username, password: PASSWORD, tls: 'off' },
     database: 'platform',
     kill: () => end('SIGKILL'),
-    freeze: () => signalAll('SIGSTOP'),
+    async freeze() {
+      signalAll('SIGSTOP')
+      if (!isAlive()) return
+      // On a busy machine, a server's other threads run until its main thread handles the signal.
+      const pids = [running.pid, ...childrenOf(running.pid)]
+      await waitUntil(() => assert.deepEqual(new Set(pids.flatMap(statesOf)), new Set(['T'])), { interval: 5 })
+    },
     thaw: () => signalAll('SIGCONT'),
     restart: start,
     isAlive,
@@ -149,6 +160,14 @@ export async function startServer(program: ServerProgram, parent = tmpdir()): Pr
 function childrenOf(pid: number | undefined): number[] {
   const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
   return text === '' ? [] : text.split(' ').map(Number)
+}
+
+/** Returns the state of each of the process's threads, for example 'S' for sleeping or 'T' for stopped (man 5 proc). */
+function statesOf(pid: number | undefined): string[] {
+  const stats = readdirSync(`/proc/${pid}/task`).map((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8'),
+  )
+  return stats.map((stat) => stat.charAt(stat.lastIndexOf(')') + 2))
 }
 
 function sendTo(pid: number, signal: NodeJS.Signals): void {

@@ -163,7 +163,7 @@ export async function freezeServer(kind: ServerKindName, server: TestServer): Pr
     await prepare(url)
     await untilSignedIn(url)
     const open = await visit(host, 'crm')
-    server.freeze()
+    await server.freeze()
     const start = performance.now()
     const timed = async (asked: Promise<Answer>) => ({ ...(await asked), time: performance.now() - start })
     const [form, page, live] = await Promise.all([

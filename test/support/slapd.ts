@@ -7,7 +7,7 @@ import { runFolder } from './run-folder.ts'
 import { waitUntil } from './wait-until.ts'
 
 /** A real OpenLDAP server on loopback. Its data is in a temporary folder. */
-export type Slapd = Pick<TestServer, 'freeze' | 'thaw' | 'kill' | 'restart' | 'isAlive'> & {
+export type Slapd = Pick<TestServer, 'kill' | 'restart' | 'isAlive'> & {
   /** The URL for LDAP over TLS. */
   readonly ldaps: string
   /** The URL for StartTLS. slapd rejects sign-ins without encryption. */
@@ -82,8 +82,7 @@ export async function sharedSlapd(): Promise<Slapd> {
   if (starting === undefined) process.once('SIGTERM', () => process.exit())
   starting ??= startSlapd()
   const server = await starting
-  // The previous test file may have failed and left the server suspended or stopped.
-  server.thaw()
+  // The previous test file may have failed and left the server stopped.
   if (!server.isAlive()) await server.restart()
   return server
 }

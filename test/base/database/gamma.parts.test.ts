@@ -28,7 +28,7 @@ describe.skipIf(mariadbPath === undefined)('gamma on MariaDB (skipped where it i
     const server = place.server as TestServer
     const db = await connectTo(gamma, place, { connections: 1, statementTime: 200 })
     await sql`select 1`.execute(db)
-    server.freeze()
+    await server.freeze()
     try {
       // The driver sends binary values in a prepared statement. Its own timeouts don't apply to the preparation.
       const row = { solution: 'frozen', sha256: '', path: '', etag: '', content: new Uint8Array(1) }
