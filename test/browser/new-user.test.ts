@@ -81,7 +81,8 @@ test.skipIf(browserPath === undefined || tmuxPath === undefined)(
       await page.fill('#repeat', PASSWORD)
       await page.click('[type=submit]')
       await signIn(PASSWORD)
-      await page.waitForSelector('form[data-form]')
+      // The whole text, so that a failure shows what the page says instead.
+      await expect.poll(() => page.innerText('body')).toContain('Enter your name and press the button.')
       expect(await page.textContent('form[data-form] h1')).toContain('Welcome')
     } finally {
       await closeContexts(browser)
