@@ -297,8 +297,12 @@ export function createUsers(
   }
 }
 
-function noUser(uid: string): PlatformError {
-  return new PlatformError('ERR_USER_NOT_FOUND', `There is no user with the uid ${JSON.stringify(uid.slice(0, 60))}.`)
+export function noUser(uid: string): PlatformError {
+  const name = JSON.stringify(uid.slice(0, 60))
+  return new PlatformError(
+    'ERR_USER_NOT_FOUND',
+    `There is no user with the uid ${name}. The user may have been deleted.`,
+  )
 }
 
 async function deleteRows(db: Database, uid: string): Promise<void> {

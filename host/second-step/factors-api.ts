@@ -2,14 +2,14 @@ import { accountId, type FactorAccount, factorAccount } from '../../base/account
 import type { Factors } from '../../base/accounts/factors.ts'
 import type { Remembered } from '../../base/accounts/remembered.ts'
 import type { Sessions } from '../../base/accounts/sessions.ts'
-import type { User, Users } from '../../base/accounts/users.ts'
+import type { Users } from '../../base/accounts/users.ts'
 import { DONE } from '../../base/api/route.ts'
-import { userTarget } from '../../base/api/targets.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import { type AdminRoute, route } from '../access/route.ts'
 import { findSolution, type OfSolution } from '../solutions/find-solution.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
+import { findUser, namedUser, type OfUser } from '../users/find-user.ts'
 import { endOthers } from './complete.ts'
 import type { OpenSignIns } from './open-sign-ins.ts'
 
@@ -66,21 +66,8 @@ export function factorRoutes(parts: FactorApiParts): AdminRoute[] {
 /** Routes for accounts in the users table. Their factors are the same in all solutions. */
 function ofUsersTable(parts: FactorApiParts): AdminRoute[] {
   const { users, factors } = parts
-  type OfUser = { readonly params: { readonly uid: string } }
-
-  async function named({ params: { uid } }: OfUser) {
-    const user = await users.get(uid)
-    return { target: user === null ? `uid:${uid}` : userTarget(user) }
-  }
-
-  async function find({ params: { uid } }: OfUser): Promise<User> {
-    const user = await users.get(uid)
-    if (user !== null) return user
-    throw new PlatformError(
-      'ERR_USER_NOT_FOUND',
-      `There is no user with the uid "${uid}". The user may have been deleted.`,
-    )
-  }
+  const named = (of: OfUser) => namedUser(users, of)
+  const find = ({ params: { uid } }: OfUser) => findUser(users, uid)
 
   return [
     route(

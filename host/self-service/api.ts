@@ -1,9 +1,10 @@
-import type { User, Users } from '../../base/accounts/users.ts'
+import type { Users } from '../../base/accounts/users.ts'
 import { userTarget } from '../../base/api/targets.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import { type AdminRoute, route } from '../access/route.ts'
 import { OPERATOR_KINDS, type OperatorLinks, SentLink } from '../links/send-links.ts'
+import { findUser, namedUser, type OfUser } from '../users/find-user.ts'
 
 export type LinkApiParts = { readonly users: Pick<Users, 'get'>; readonly operatorLinks: OperatorLinks }
 
@@ -22,17 +23,6 @@ const LinkForm = z
 
 /** Routes that create one-time links. Users open them to choose a password or set up a second factor. */
 export function linkRoutes({ users, operatorLinks }: LinkApiParts): AdminRoute[] {
-  type OfUser = { readonly params: { readonly uid: string } }
-
-  async function find({ params: { uid } }: OfUser): Promise<User> {
-    const user = await users.get(uid)
-    if (user !== null) return user
-    throw new PlatformError(
-      'ERR_USER_NOT_FOUND',
-      `There is no user with the uid "${uid}". The user may have been deleted.`,
-    )
-  }
-
   return [
     route(
       'POST /users/:uid/links',
@@ -41,11 +31,8 @@ export function linkRoutes({ users, operatorLinks }: LinkApiParts): AdminRoute[]
           'Create a one-time link for a user to choose a password or set up a second factor, and email it. It replaces earlier links of the same kind',
         right: 'users:write',
         act: 'link',
-        names: async ({ params: { uid } }: OfUser) => {
-          const user = await users.get(uid)
-          return { target: user === null ? `uid:${uid}` : userTarget(user) }
-        },
-        before: find,
+        names: (of: OfUser) => namedUser(users, of),
+        before: ({ params: { uid } }: OfUser) => findUser(users, uid),
         body: LinkForm,
         answers: { 201: SentLink },
       },

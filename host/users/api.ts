@@ -4,12 +4,12 @@ import type { Factors } from '../../base/accounts/factors.ts'
 import type { NewUser as NewStoredUser, User as StoredUser, Users } from '../../base/accounts/users.ts'
 import { pageOf } from '../../base/api/open-api.ts'
 import { userTarget } from '../../base/api/targets.ts'
-import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import { auditOf } from '../access/actor.ts'
 import { type Audit, ERASED_USER } from '../access/audit.ts'
 import { type AdminRoute, route } from '../access/route.ts'
 import { type OperatorLinks, SentLink } from '../links/send-links.ts'
+import { findUser, namedUser, type OfUser } from './find-user.ts'
 import type { UsersCsv } from './users-csv.ts'
 
 export type UserApiParts = {
@@ -111,16 +111,7 @@ const NO_CONTENT = { description: 'done' }
 
 /** Routes for the platform's users table. Passwords can be set, but are never returned. */
 export function userRoutes({ users, factors, usersCsv, operatorLinks, audit }: UserApiParts): AdminRoute[] {
-  async function named({ params: { uid } }: { readonly params: { readonly uid: string } }) {
-    const user = await users.get(uid)
-    return { target: user === null ? `uid:${uid}` : userTarget(user) }
-  }
-
-  async function need(uid: string): Promise<StoredUser> {
-    const user = await users.get(uid)
-    if (user === null) throw new PlatformError('ERR_USER_NOT_FOUND', `There is no user with the uid "${uid}".`)
-    return user
-  }
+  const named = (of: OfUser) => namedUser(users, of)
 
   async function withFactors(list: readonly StoredUser[]) {
     const accounts = list.map(({ uid }) => factorAccount('users', '', uid))
@@ -182,7 +173,7 @@ export function userRoutes({ users, factors, usersCsv, operatorLinks, audit }: U
     route(
       'GET /users/:uid',
       { summary: 'Get a user', right: 'users:read', answers: { 200: User } },
-      async ({ params }) => shown(await need(params.uid)),
+      async ({ params }) => shown(await findUser(users, params.uid)),
     ),
     route(
       'PATCH /users/:uid',
