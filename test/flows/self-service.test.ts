@@ -4,6 +4,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import { type ArrivedMail, startMailServer, type TestMailServer } from '../support/mail.ts'
 import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const PUBLIC_URL = 'http://apps.example.org'
 const NEW = 'nine blue bicycles'
@@ -170,13 +171,17 @@ describe('a forgotten password', () => {
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, number) => {
         const password = `${NEW} ${number}`
-        return send({ token, new: password, repeat: password })
+        // On a busy machine, the last ones wait too long for their turn to hash a password, and get 503.
+        return waitUntil(async () => {
+          const answer = await send({ token, new: password, repeat: password })
+          expect(answer.status).not.toBe(503)
+          return answer
+        })
       }),
     )
-    const statuses = answers.map(({ status }) => status)
-    expect([statuses.filter((status) => status === 303), statuses.filter((status) => status === 410)]).toEqual([
-      [303],
-      Array.from({ length: 49 }, () => 410),
+    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([
+      303,
+      ...Array.from({ length: 49 }, () => 410),
     ])
   })
 
