@@ -1,6 +1,7 @@
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import { KIND_NAMES } from '../database/kind.ts'
+import { refuseNewerSchema } from '../database/schema-version.ts'
 import { PLATFORM, type Saved } from './saved.ts'
 
 /** The part that lists all other parts. It is written last and read first. */
@@ -63,7 +64,12 @@ export function kindOfPart(name: string, saved: Saved = PLATFORM): 'table' | key
   return kinds.find((kind) => FILE_NAMES[kind].test(name)) ?? null
 }
 
-/** @throws ERR_BACKUP_INVALID */
+/** Returns the schema versions of the backup's tables, by `SavedTables.name`. */
+export function schemasOf({ schema, schemas = {} }: BackupManifest): ReadonlyMap<string, string> {
+  return new Map([['platform', schema], ...Object.entries(schemas)])
+}
+
+/** @throws ERR_BACKUP_INVALID, or ERR_DATABASE_VERSION if a newer version of Solhost wrote the backup */
 export function readManifest(text: string, file: string, saved: Saved = PLATFORM): BackupManifest {
   let written: unknown
   try {
@@ -83,6 +89,12 @@ export function readManifest(text: string, file: string, saved: Saved = PLATFORM
   const { of = 'platform' } = read.data
   if (of !== saved.name)
     throw invalid(file, `the file is a backup of a ${of}, but this command restores a ${saved.name}`)
+  // Check this before the parts, because backups of newer versions can contain tables that don't exist in this version.
+  const versions = schemasOf(read.data)
+  for (const { name, migrations } of saved.tables) {
+    const version = versions.get(name)
+    if (version !== undefined) refuseNewerSchema([version], `The backup ${file}`, migrations)
+  }
   const odd = Object.keys(read.data.parts).find((name) => kindOfPart(name, saved) === null)
   if (odd !== undefined)
     throw invalid(file, `the file contains ${JSON.stringify(odd.slice(0, 100))}, which does not belong in a backup`)

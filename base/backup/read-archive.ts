@@ -24,7 +24,10 @@ const KEY_SIZE = 4096
  */
 const REFUSED_FLAGS = 0b10_0000_0100_0001
 
-/** @throws ERR_BACKUP_INVALID if the file is not a backup, is truncated, or its manifest does not match its parts */
+/**
+ * @throws ERR_BACKUP_INVALID if the file is not a backup, is truncated, or its manifest does not match its parts;
+ *   ERR_DATABASE_VERSION if a newer version of Solhost wrote it
+ */
 export async function openArchive(file: string, saved: Saved = PLATFORM): Promise<Archive> {
   let zip: ZipFile
   try {

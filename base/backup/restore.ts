@@ -18,11 +18,10 @@ import type { ServerKindName } from '../database/kind.ts'
 import { SERVER_KINDS } from '../database/kinds.ts'
 import { type Database, type DatabaseSettings, openOnServer, serverFor } from '../database/open.ts'
 import { openKysely } from '../database/open-kysely.ts'
-import { refuseNewerSchema } from '../database/schema-version.ts'
 import { counted } from '../program/counted.ts'
 import { isRestoreUnfinished, takeHome } from './home-lock.ts'
 import { forgetHomeVersion } from './home-version.ts'
-import { type BackupManifest, invalid, KEY_PART, kindOfPart, partOfTable } from './manifest.ts'
+import { type BackupManifest, invalid, KEY_PART, kindOfPart, partOfTable, schemasOf } from './manifest.ts'
 import { type Archive, openArchive } from './read-archive.ts'
 import { occupiedNames, prepareReplacement, type Replacement } from './replace-files.ts'
 import { readLines } from './row-lines.ts'
@@ -92,18 +91,13 @@ type Restoring = RestoreOptions & {
 type VersionedTables = SavedTables & { readonly version: string }
 
 /** Returns the groups of tables that the backup contains, with their schema versions. */
-function versionedTables(
-  { tables }: Saved,
-  { schema, schemas = {} }: BackupManifest,
-  file: string,
-): readonly VersionedTables[] {
-  const versions = new Map([['platform', schema], ...Object.entries(schemas)])
+function versionedTables({ tables }: Saved, manifest: BackupManifest, file: string): readonly VersionedTables[] {
+  const versions = schemasOf(manifest)
   return tables.flatMap((one) => {
     const version = versions.get(one.name)
     if (version === undefined && one.isOptional !== true)
       throw invalid(file, `the backup does not contain the tables for "${one.name}"`)
     if (version === undefined) return []
-    refuseNewerSchema([version], `The backup ${file}`, one.migrations)
     return [{ ...one, version }]
   })
 }

@@ -151,7 +151,7 @@ test('restore: a backup with a newer schema or without its tables is rejected be
     message: expect.stringContaining('does not contain the part database/platform.jsonl'),
   })
   const newer = join(folder.path, 'newer.zip')
-  await write(newer, { 'plugins/a': 'x' }, '999-newer')
+  await write(newer, { 'database/newer_table.jsonl': '', 'plugins/a': 'x' }, '999-newer')
   await expect(restorePlatform({ settings, file: newer, replace: false, force: false })).rejects.toMatchObject({
     code: 'ERR_DATABASE_VERSION',
     message: expect.stringMatching(/newer version of Solhost.*"999-newer".*Start the newer version/s),
