@@ -1,5 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest, type RequestOptions as SecureRequestOptions } from 'node:https'
+import { certificateProblem } from '../base/outbound/certificate-problem.ts'
 import { SOLHOST } from '../base/program/program-name.ts'
 import { CommandError } from '../base/terminal/command.ts'
 import { printable } from '../base/terminal/terminal.ts'
@@ -174,10 +175,9 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 function unreachable(url: URL, error: Error): CommandError {
   const code = (error as NodeJS.ErrnoException).code ?? ''
-  const isCertificate = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code)
-  const trust =
-    'The host’s certificate is not trusted. If your own certificate authority issued it, set NODE_EXTRA_CA_CERTS to the authority’s certificate file.'
-  const advice = isCertificate ? trust : (ADVICE[code] ?? 'Check the URL, or ask the operator.')
+  const problem = certificateProblem(code)
+  const advice =
+    problem === null ? (ADVICE[code] ?? 'Check the URL, or ask the operator.') : `The host’s certificate ${problem}.`
   const why = code === '' ? printable(error.message) : code
   return new CommandError('unreachable', `The request to ${url.origin} failed (${why}). ${advice}`, { cause: error })
 }

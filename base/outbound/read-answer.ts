@@ -1,3 +1,5 @@
+import { certificateProblem } from './certificate-problem.ts'
+
 /* Reads responses from a control center or collector, which may be malformed, too long or missing. */
 
 /** @param most maximum size in bytes @returns null if the response is longer; the rest is not read */
@@ -36,5 +38,8 @@ export function codeOfFailure(error: unknown): string | null {
  */
 export function whyNoAnswer(error: unknown): string {
   if ((error as Error | undefined)?.name === 'TimeoutError') return 'the server did not respond in time'
-  return codeOfFailure(error) ?? 'the connection failed'
+  const code = codeOfFailure(error)
+  if (code === null) return 'the connection failed'
+  const problem = certificateProblem(code)
+  return problem === null ? code : `the server’s certificate (${code}) ${problem}`
 }

@@ -84,7 +84,7 @@ function failureOf({ name, code, message }: SolutionResult) {
   return { name, message: message ?? code ?? '' }
 }
 
-const AWAY = 'the control center does not respond: running solutions keep running, and the host keeps retrying'
+const AWAY = 'the control center is unreachable: running solutions keep running, and the host keeps retrying'
 const REFUSED =
   'the desired state from the control center was rejected. The previous desired state stays in effect, and running solutions keep running'
 

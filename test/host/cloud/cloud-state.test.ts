@@ -16,7 +16,7 @@ test('cloud state: each change is logged once; the first contact is not a change
   expect([states.gone(away), states.gone(away)]).toEqual([true, false])
   expect(states.now()).toMatchObject({ state: 'away' })
   expect(states.answers()).toBe(true)
-  expect(logged).toEqual([expect.stringContaining('does not respond'), 'the control center responds again'])
+  expect(logged).toEqual([expect.stringContaining('is unreachable'), 'the control center responds again'])
 })
 
 test('cloud state: if the token is rejected or the URL is wrong, the log says which setting to correct', () => {
