@@ -38,6 +38,8 @@ export type PlayedCenter = {
   /** Sets the bytes to send for every bundle. */
   readonly gives: (bundle: Uint8Array) => void
   readonly reports: Report[]
+  /** Sets the status of the response to reports; 204 by default. */
+  readonly answerReports: (status: number) => void
   readonly stop: () => Promise<void>
 }
 
@@ -49,6 +51,7 @@ export async function playCenter(): Promise<PlayedCenter> {
   const reports: Report[] = []
   let statement: string | null = null
   let bundle: Uint8Array = new Uint8Array()
+  let reportStatus = 204
   const server = createServer(async (request, response) => {
     const json = (value: unknown) => {
       response.setHeader('content-type', 'application/json')
@@ -59,7 +62,7 @@ export async function playCenter(): Promise<PlayedCenter> {
     if (path === 'desired' && statement !== null) return json({ statement })
     if (path.startsWith('bundles/')) return void response.end(bundle)
     if (path === 'report') reports.push(JSON.parse(await text(request)) as Report)
-    response.statusCode = 204
+    response.statusCode = path === 'report' ? reportStatus : 204
     response.end()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -73,6 +76,9 @@ export async function playCenter(): Promise<PlayedCenter> {
       bundle = next
     },
     reports,
+    answerReports: (status) => {
+      reportStatus = status
+    },
     async stop() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -15,6 +15,12 @@ const KEY = 'cloud_lease'
 /** Lifetime of a lease, in ms. If a node crashes, another node can take the lease after this time. */
 const LENGTH = 30_000
 const RENEW_EVERY = 10_000
+/**
+ * How far the nodes' clocks may differ, in ms. If a lease ends later than a node with this difference could set it, the
+ * clock was wrong when the lease was stored. Such a lease counts as expired, because no state would be applied until
+ * that time.
+ */
+const CLOCK_DIFFERENCE = 60_000
 
 /** @param now returns the current time in epoch milliseconds; the nodes' clocks may differ by a few seconds */
 export function createLease(db: HostDatabase, node: string, now: () => number = Date.now): Lease {
@@ -35,7 +41,9 @@ export function createLease(db: HostDatabase, node: string, now: () => number = 
     const mine = valueNow()
     if (await insertOnce(db, 'platform', { key: KEY, value: mine })) return mine
     const row = await db.selectFrom('platform').select('value').where('key', '=', KEY).executeTakeFirst()
-    if (row === undefined || untilOf(row.value) > now()) return null
+    if (row === undefined) return null
+    const rest = untilOf(row.value) - now()
+    if (rest > 0 && rest <= LENGTH + CLOCK_DIFFERENCE) return null
     return (await replace(row.value, mine)) ? mine : null
   }
 

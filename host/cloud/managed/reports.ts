@@ -38,6 +38,14 @@ export function createReports(needs: Needs): Reports {
   const { ask, kept, store, version, log, node, states, waitsFor, signal } = needs
   let isSending = false
   let isDue = false
+  /** The status with which the last report was rejected; null if it was accepted. */
+  let rejected: number | null = null
+
+  /** Logs each status once, until a report is accepted. */
+  function note(status: number | null): void {
+    if (status !== null && status !== rejected) log.warn({ status }, REJECTED)
+    rejected = status
+  }
 
   function send(): void {
     isDue = true
@@ -69,7 +77,11 @@ export function createReports(needs: Needs): Reports {
         timeout: ANSWER_TIME,
         signal,
       })
-      if (answer.kind === 'answer') continue
+      if (answer.kind === 'answer') {
+        note(answer.status < 400 ? null : answer.status)
+        continue
+      }
+      if (answer.kind === 'barred') note(answer.status)
       isDue = true
       return false
     }
@@ -96,6 +108,10 @@ export function createReports(needs: Needs): Reports {
 
   return { send, isDue: () => isDue }
 }
+
+const REJECTED =
+  'the control center, or a proxy before it, rejects this host’s reports. So the control center can’t show the host’s state, and ' +
+  'rollouts to its environment fail. Check that both have compatible versions, and that proxies allow POST /satellite/v1/report'
 
 function reasonOf(reason: string | null): Pick<Report, 'reason'> {
   return reason === null ? {} : { reason: reason.slice(0, 2000) }

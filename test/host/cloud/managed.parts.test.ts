@@ -57,6 +57,18 @@ test('lease: after a node crashes, another node takes over when the lease expire
   await holding
 })
 
+test('lease: if a node crashed while its clock was far ahead, the next node does not wait until that time', async () => {
+  const day = 24 * 60 * 60_000
+  const never = Promise.withResolvers<void>()
+  const holding = createLease(db, 'dead', () => Date.now() + day).hold(() => never.promise)
+  await expect
+    .poll(() => db.selectFrom('platform').select('key').where('key', '=', 'cloud_lease').execute())
+    .toHaveLength(1)
+  expect(await createLease(db, 'next').hold(async () => {})).toBe(true)
+  never.resolve()
+  await holding
+})
+
 test('lease: it is released even if the work failed', async () => {
   const lease = createLease(db, 'one')
   await expect(lease.hold(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
@@ -148,6 +160,24 @@ test('managed: an upload that is rejected because the host is busy is retried un
     await expect.poll(() => managed.state().number).toBe(1)
     expect([tries, managed.state().failed]).toEqual([3, []])
     expect(logged.filter((line) => line.includes('is not applied yet'))).toHaveLength(1)
+  } finally {
+    await managed.stop()
+    await center.stop()
+  }
+})
+
+test.each([403, 422])('managed: if reports are rejected with HTTP %i, the log says so once', async (status) => {
+  const center = await playCenter()
+  center.answerReports(status)
+  const { managed, logged } = satelliteOf(center, async () => {})
+  const rejections = () => logged.filter((line) => line.includes('rejects this host’s reports'))
+  await managed.start()
+  try {
+    await expect.poll(rejections).toHaveLength(1)
+    // The second state is reported too.
+    center.says(await center.key.sign(stateOf(1)))
+    await expect.poll(() => center.reports.some(({ number }) => number === 1)).toBe(true)
+    expect([rejections().length, managed.state().state]).toEqual([1, 'connected'])
   } finally {
     await managed.stop()
     await center.stop()
