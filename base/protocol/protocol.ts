@@ -207,6 +207,15 @@ export const RefreshRequest = z.strictObject({ uid: z.string().max(200), since: 
 export type RefreshRequest = z.infer<typeof RefreshRequest>
 
 /**
+ * A header of `refresh`: the Satellite's time when it sends the request, in epoch ms. It is optional. If the two clocks
+ * differ by more than `CLOCKS_AGREE`, the control center converts `since` to its own clock. Otherwise, a Satellite
+ * whose clock is ahead would accept remembered logins from before a password change.
+ */
+export const CLOCK_HEADER = 'solhost-clock'
+/** In ms. Smaller differences can be caused by the network. */
+export const CLOCKS_AGREE = 10_000
+
+/**
  * The response to `authenticate` and `refresh`, with status 200 even if the sign-in is rejected. A throttled request
  * gets 429 with Retry-After.
  */

@@ -8,6 +8,8 @@ import type { Mail } from '../../base/mail/mail.ts'
 import {
   AuthenticateAnswer,
   AuthenticateRequest,
+  CLOCK_HEADER,
+  CLOCKS_AGREE,
   LoginPageAnswer,
   RefreshRequest,
 } from '../../base/protocol/protocol.ts'
@@ -171,7 +173,8 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
       },
       async (given) => {
         const asked = await askedFor(given, parts)
-        const { uid, since } = given.body
+        const { uid } = given.body
+        const since = onOwnClock(given.body.since, given.ctx.get(CLOCK_HEADER))
         await countAll(given.ctx, asked, async () => null)
         const signedIn = await solutionUsers.recheck(asked.place, uid, since)
         if (signedIn.user !== null) await giveBack(asked.environment.id)
@@ -182,6 +185,16 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
       },
     ),
   ]
+}
+
+/**
+ * Converts a time on a Satellite's clock to this machine's clock.
+ * @param clock the Satellite's time when it sent the request; empty if the Satellite doesn't send it
+ */
+function onOwnClock(time: number, clock: string): number {
+  if (!/^\d{1,15}$/.test(clock)) return time
+  const ahead = Number(clock) - Date.now()
+  return Math.abs(ahead) <= CLOCKS_AGREE ? time : time - ahead
 }
 
 type Asked = Awaited<ReturnType<typeof askedFor>>

@@ -24,10 +24,16 @@ afterAll(async () => {
 })
 
 /** Sends a request as a Satellite. */
-async function asked(path: string, body: object, token = satellite.token, at = center) {
+async function asked(
+  path: string,
+  body: object,
+  token = satellite.token,
+  at = center,
+  more: Record<string, string> = {},
+) {
   const answer = await ask(`${at.url}/satellite/v1/solutions/${path}`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...more },
     body: JSON.stringify(body),
   })
   return { status: answer.status, headers: answer.headers, body: JSON.parse(answer.text) }
@@ -213,6 +219,21 @@ describe('requests from Satellites', () => {
     await center.api('DELETE', `${USERS}/${uid}`)
     expect(await refresh()).toEqual(refused)
   })
+
+  test.each([-3_600_000, 3_600_000])(
+    'a remembered login from before a password change is rejected, and a later one is accepted, if the Satellite’s clock differs by %i ms',
+    async (difference) => {
+      const { uid } = await user({ password: PASSWORD })
+      const refresh = async (age: number) => {
+        const clock = Date.now() + difference
+        const more = { 'solhost-clock': String(clock) }
+        const body = { uid, since: clock - age }
+        return AuthenticateAnswer.parse((await asked('crm/refresh', body, satellite.token, center, more)).body)
+      }
+      expect(await refresh(60_000)).toEqual(refused)
+      expect(await refresh(0)).toMatchObject({ outcome: 'accepted' })
+    },
+  )
 
   test('guesses are throttled by account and network, even for unknown names', async () => {
     const strict = await startTestCenter({

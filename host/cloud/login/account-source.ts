@@ -16,6 +16,8 @@ export type CloudSourceParts = {
   readonly requests: Pick<CloudLoginRequests, 'authenticate' | 'refresh'>
   readonly problems: Pick<CloudLoginProblems, 'found' | 'reached'>
   readonly stopped: AbortSignal
+  /** Returns the current time, in epoch ms. */
+  readonly now: () => number
 }
 
 /** Retry delay in seconds if the control center is unavailable and sent no Retry-After. */
@@ -27,7 +29,7 @@ const AWAY_FOR = 10
  * ERR_CLOUD_REFUSED means that the operator has to fix something. After these errors, the browser's cookies and the
  * remembered login stay unchanged.
  */
-export function createCloudSource({ requests, problems, stopped }: CloudSourceParts): FormSource {
+export function createCloudSource({ requests, problems, stopped, now }: CloudSourceParts): FormSource {
   function read({ solution }: Asking, answer: CloudAnswer<AuthenticateAnswer>): AuthenticateAnswer {
     if (answer.kind === 'said') {
       problems.reached(solution.name)
@@ -108,7 +110,7 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
       return answerOf(asking, read(asking, await requests.authenticate(asking.solution.name, asked.data)), null)
     },
     // The user has just used the passkey. This is treated like a sign-in with credentials.
-    checkPasskey: (asking, { account }) => refresh(asking, account.uid, Date.now()),
+    checkPasskey: (asking, { account }) => refresh(asking, account.uid, now()),
     recheck: (asking, { uid, lastLoginAt }) => refresh(asking, uid, lastLoginAt),
     // The control center has just confirmed that the user has access. If they lose it afterwards, the next use of the
     // remembered login fails.

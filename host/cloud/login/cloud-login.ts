@@ -49,7 +49,7 @@ export function createCloudLogin({
 }: CloudLoginParts): CloudLogin {
   const stop = new AbortController()
   const stopped = stop.signal
-  const requests = createCloudLoginRequests({ cloud, stopped })
+  const requests = createCloudLoginRequests({ cloud, stopped, now })
   const problems = createCloudLoginProblems(log, solutionLog, now)
   const pages = createCloudLoginPages({
     requests,
@@ -62,7 +62,7 @@ export function createCloudLogin({
     now,
   })
   return {
-    source: createCloudSource({ requests, problems, stopped }),
+    source: createCloudSource({ requests, problems, stopped, now }),
     pageOf: async ({ name, manifest }) => (manifest.authenticator === 'PLATFORM_CLOUD' ? pages.of(name) : null),
     problems: problems.states,
     async stop() {

@@ -2,6 +2,7 @@ import { codeOfFailure, readAtMost, waitOf, whyNoAnswer } from '../../../base/ou
 import {
   AuthenticateAnswer,
   type AuthenticateRequest,
+  CLOCK_HEADER,
   LoginPageAnswer,
   type RefreshRequest,
   SATELLITE_API,
@@ -54,6 +55,8 @@ const TAG = /^(W\/)?"[\x21\x23-\x7e]{0,200}"$/
 export type CloudLoginRequestsOptions = {
   readonly cloud: Pick<CloudSettings, 'url' | 'token'>
   readonly stopped: AbortSignal
+  /** Returns the current time in epoch ms, on the clock that `RefreshRequest.since` refers to. */
+  readonly now: () => number
   /** The timeout of a request in ms. Default: `PATIENCE`. */
   readonly patience?: number
 }
@@ -66,6 +69,7 @@ type Asked = { readonly method: 'GET' | 'POST'; readonly headers?: Record<string
 export function createCloudLoginRequests({
   cloud,
   stopped,
+  now,
   patience = PATIENCE,
 }: CloudLoginRequestsOptions): CloudLoginRequests {
   async function send(path: string, { method, headers, body }: Asked): Promise<Response> {
@@ -76,6 +80,7 @@ export function createCloudLoginRequests({
         authorization: `Bearer ${cloud.token}`,
         accept: 'application/json',
         'user-agent': 'solhost',
+        [CLOCK_HEADER]: String(Math.round(now())),
         ...headers,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },

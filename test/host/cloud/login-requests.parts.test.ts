@@ -20,17 +20,29 @@ beforeAll(async () => {
 beforeEach(() => cloud.behave())
 afterAll(() => cloud.stop())
 
+const CLOCK = 1_700_000_000_000
 const GIVEN = { username: 'anna', password: CLOUD_PASSWORD, address: '192.0.2.1' }
 
 function requestsOf(url = cloud.url, patience?: number, token = CLOUD_TOKEN) {
   const stopped = new AbortController().signal
-  return createCloudLoginRequests({ cloud: { url: new URL(url), token }, stopped, ...(patience ? { patience } : {}) })
+  const given = { cloud: { url: new URL(url), token }, stopped, now: () => CLOCK }
+  return createCloudLoginRequests({ ...given, ...(patience ? { patience } : {}) })
 }
 
 test('cloud requests: a page is received with its ETag; a request with that ETag finds it unchanged', async () => {
   const requests = requestsOf()
   expect(await requests.loginPage('harbour', null)).toEqual({ kind: 'said', value: DESIGNED, tag: '"1"' })
   expect(await requests.loginPage('harbour', '"1"')).toEqual({ kind: 'unchanged' })
+})
+
+test('cloud requests: the control center is told the time on this host’s clock', async () => {
+  const clocks: unknown[] = []
+  cloud.misbehave((request, response) => {
+    clocks.push(request.headers['solhost-clock'])
+    send(response, 200, ANNA)
+  })
+  await requestsOf().refresh('harbour', { uid: 'c-1', since: CLOCK - 1 })
+  expect(clocks).toEqual([String(CLOCK)])
 })
 
 test('cloud requests: sequential requests reuse one connection', async () => {
