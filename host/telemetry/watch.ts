@@ -93,11 +93,13 @@ export function watchCalls(supervisor: Supervisor, { metrics, spans }: Watcher):
         const asked = performance.now()
         let began = asked
         const outcome = await supervisor.call(version, call, {
+          ...handlers,
           // Messages from a process arrive outside the request's async context, so attribute their work to the request.
           log: spans.keep(handlers.log),
           request: spans.keep(handlers.request),
           began() {
             began = performance.now()
+            handlers.began?.()
           },
         })
         metrics.record('queueTime', began - asked, {})
