@@ -5,6 +5,7 @@ import type { Failed } from '../../runtime/outcome.ts'
 import type { Json } from '../../runtime/plugin.ts'
 import type { ClientGone, SandboxClient, Supervisor } from '../../runtime/supervisor.ts'
 import { failureLine, type GuestBindings } from '../solutions/guest-bindings.ts'
+import { createLateAnswers } from '../solutions/late-answers.ts'
 import { createRedact } from '../solutions/redact.ts'
 import type { NewLogLine, SolutionLog } from '../solutions/solution-log.ts'
 import { type StoreQueuedRuns, storeQueued } from '../solutions/store-queued-runs.ts'
@@ -48,6 +49,7 @@ export function createClientCaller({ supervisor, bindings, log, storeRuns, calle
     const redact = createRedact(asked.secrets)
     const write = (line: NewLogLine) =>
       log.write(solution.name, { ...line, message: redact(line.message), correlationId: call.correlationId })
+    const answers = createLateAnswers(bindings, call, write)
     const outcome = await sandbox.call(
       {
         unit: 'main',
@@ -56,11 +58,12 @@ export function createClientCaller({ supervisor, bindings, log, storeRuns, calle
         state: bindings.stateOf(call),
         timeLimit: CALL_KINDS[call.kind].timeLimit,
       },
-      { log: write, request: (plugin, method, args) => bindings.answer(call, plugin, method, args) },
+      { log: write, request: answers.request },
     )
     if (outcome.code === 'client_gone') return { failure: outcome, effects: noEffects() }
     called?.({ solution: solution.name, entry: nameOf(asked), outcome })
     if (outcome.code !== 'returned') return failed(outcome)
+    answers.returned()
     try {
       bindings.apply(call, outcome.commands)
     } catch (error) {

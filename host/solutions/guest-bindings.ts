@@ -11,6 +11,8 @@ import type { NewLogLine } from './solution-log.ts'
 export interface GuestBindings {
   /** The state that plugins pass to the guest for one call, by plugin. */
   stateOf(call: HostCall): Record<string, Json>
+  /** The global or the property of `plugins` through which scripts use a plugin, such as `plugins.database`. */
+  globalOf(plugin: string): string
   /** Responds to a script's request. @throws TypeError if no binding sends such a request */
   answer(call: HostCall, plugin: string, method: string, args: readonly Json[]): ReturnType<CallHandlers['request']>
   /**
@@ -55,6 +57,10 @@ export function createGuestBindings({ plugins, limits, onPluginError }: GuestBin
 
   return {
     stateOf: (call) => Object.fromEntries(plugins.flatMap(({ name, state }) => (state ? [[name, state(call)]] : []))),
+    globalOf(plugin) {
+      const under = byName.get(plugin)?.under
+      return under === undefined ? plugin : `${under}.${plugin}`
+    },
     answer(call, plugin, method, args) {
       const methods = byName.get(plugin)?.requests
       const request = methods && Object.hasOwn(methods, method) ? methods[method] : undefined

@@ -8,6 +8,7 @@ import type { Unit } from '../../runtime/protocol.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { CallEnd } from './call-end.ts'
 import { failureLine, type GuestBindings } from './guest-bindings.ts'
+import { createLateAnswers } from './late-answers.ts'
 import { createRedact } from './redact.ts'
 import type { NewLogLine, SolutionLog } from './solution-log.ts'
 import { type StoreQueuedRuns, storeQueued } from './store-queued-runs.ts'
@@ -65,6 +66,7 @@ export function createEntryRunner({ supervisor, bindings, log, storeRuns, called
     const writeScripts = (line: NewLogLine) => write({ ...line, message: redact(line.message) })
     const { kind } = call
     const rules = CALL_KINDS[kind]
+    const answers = createLateAnswers(bindings, call, writeScripts)
     const outcome = await supervisor.call(
       solution.loadable,
       {
@@ -77,10 +79,12 @@ export function createEntryRunner({ supervisor, bindings, log, storeRuns, called
       },
       {
         log: writeScripts,
-        request: (plugin, method, requestArgs) => bindings.answer(call, plugin, method, requestArgs),
+        request: answers.request,
+        began: answers.began,
         ...(signal === undefined ? {} : { signal }),
       },
     )
+    if (outcome.code === 'returned') answers.returned()
     const refused = outcome.code === 'returned' ? applied(outcome) : outcome
     const failure = refused ?? (await storeQueued(call, storeRuns))
     called?.({ solution: solution.name, entry: label, outcome: failure ?? outcome })

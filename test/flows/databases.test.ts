@@ -85,6 +85,32 @@ test('a solution’s embedded database keeps its data across versions, separate 
   expect(existsSync(join(host.home, 'databases', 'one.sqlite'))).toBe(true)
 })
 
+test('a script that does not wait for a query gets a warning in the log, and the error if the query fails', async () => {
+  const query = 'plugins.database.query("own", "INSERT INTO nowhere VALUES (1)")'
+  const bundle = await bundleOf(
+    {
+      name: 'hasty',
+      authenticator: 'NONE',
+      databases: { own: { server: 'embedded' } },
+      endpoints: { 'GET /run': { function: 'run', authentication: 'none' } },
+    },
+    { 'globals.js': `function run() { ${query}; ${query} }\nfunction onSolutionOpen() { run() }` },
+  )
+  expect((await host.upload('hasty', bundle)).status).toBe(201)
+  const lines = async () => {
+    const { items } = await askAdmin(host, 'GET', 'solutions/hasty/log')
+    return (items as { level: string; message: string }[]).map(({ level, message }) => `${level} ${message}`)
+  }
+  const late = [
+    expect.stringContaining('warn the call ended before plugins.database responded'),
+    'error plugins.database failed after the call had ended: the database reported: no such table: nowhere',
+  ]
+  expect((await ask(`${host.url}/solution/hasty/api/run`)).status).toBe(204)
+  await expect.poll(lines).toEqual(late)
+  await openOnce(host.url, 'hasty', createVisitor(host.url), '')
+  await expect.poll(lines).toEqual([...late, ...late])
+})
+
 test('a database on a server cannot be used without a grant', async () => {
   await upload('closed')
   expect(await query('closed', 'crm', 'SELECT 1')).toBe(
