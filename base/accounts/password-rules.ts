@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Limits } from '../../runtime/limits.ts'
+import { normalized } from '../program/normalized.ts'
 import { usernameKey } from './username.ts'
 
 /** Why a password is rejected, as a key in the platform's message tables and the values for its placeholders. */
@@ -46,7 +47,7 @@ const COMMON: ReadonlySet<string> = new Set(
  */
 export function checkNewPassword(password: string, owner: PasswordOwner, limits: Limits): PasswordFault | null {
   if (!password.isWellFormed()) return fault('characters')
-  const length = [...password.normalize('NFC')].length
+  const length = [...normalized(password, 'NFC')].length
   if (length < limits.PASSWORD_LENGTH) return fault('short', limits.PASSWORD_LENGTH)
   if (length > LONGEST_PASSWORD) return fault('long', LONGEST_PASSWORD)
   if (isPersonal(password, owner)) return fault('personal')

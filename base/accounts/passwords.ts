@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { hash, parseOptions, verify } from '@node-rs/argon2'
 import { PlatformError } from '../../runtime/errors.ts'
 import { createGate, type Gate } from '../../runtime/gate.ts'
+import { normalized } from '../program/normalized.ts'
 
 /** Argon2id, 19 MiB, t=2, p=1, as OWASP recommends. The library's default algorithm is Argon2id. */
 const ARGON2 = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 } as const
@@ -116,7 +117,7 @@ function needsRehash(passwordHash: string): boolean {
  * keyboard. NFKC would make different passwords equal.
  */
 function prepare(password: string): string {
-  return password.normalize('NFC')
+  return normalized(password, 'NFC')
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Database } from '../database/open.ts'
 import { insertOnce } from '../database/portable.ts'
 import { networkOf } from '../http/network.ts'
 import { cachedByText } from '../program/by-text.ts'
+import { normalized } from '../program/normalized.ts'
 import { type Counted, type Counter, createMemoryCounter } from './memory-counter.ts'
 import { isSourceAway } from './source-away.ts'
 import { usernameKey } from './username.ts'
@@ -155,14 +156,19 @@ export function createThrottle(
   }
 }
 
+/** Accents and invisible characters. */
+const IGNORED = /[\p{Mn}\p{Default_Ignorable_Code_Point}]/gu
+
 /**
  * Names that a directory may treat as one account share a counter. Otherwise, guesses with other spellings of a name
  * would be counted separately. Directories ignore repeated spaces and invisible characters (RFC 4518, sections 2.2 and
  * 2.6.1), and compare without case. Active Directory also ignores accents.
  */
 export function directoryKey(username: string): string {
-  const folded = usernameKey(username).normalize('NFKD').toUpperCase().toLowerCase()
-  return folded.replace(/[\p{Mn}\p{Default_Ignorable_Code_Point}]/gu, '').replace(/\s+/g, ' ')
+  // Also remove marks before normalising, because a long run of them would prevent it (see `normalized`).
+  const plain = usernameKey(username.replace(IGNORED, ''))
+  const folded = normalized(plain, 'NFKD').toUpperCase().toLowerCase()
+  return folded.replace(IGNORED, '').replace(/\s+/g, ' ')
 }
 
 /** The users table treats names with the same key as one account. */

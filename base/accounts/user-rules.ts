@@ -1,6 +1,7 @@
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { isVisible, UNFIT, visible } from '../../runtime/visible-name.ts'
+import { normalized } from '../program/normalized.ts'
 import { platformText } from '../web/texts.ts'
 import { checkNewPassword, type PasswordOwner } from './password-rules.ts'
 import { usernameKey } from './username.ts'
@@ -63,7 +64,7 @@ export function refuse(faults: readonly UserFault[]): void {
 
 /** Returns the name as it is stored: trimmed, and in NFC so that it looks the same everywhere. */
 export function tidyName(name: string): string {
-  return name.normalize('NFC').trim()
+  return normalized(name, 'NFC').trim()
 }
 
 function fieldFaults(

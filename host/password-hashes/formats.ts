@@ -2,6 +2,7 @@ import { createHash, pbkdf2, type ScryptOptions, scrypt, timingSafeEqual } from 
 import { promisify } from 'node:util'
 import { verify as verifyArgon2 } from '@node-rs/argon2'
 import { verify as verifyBcrypt } from '@node-rs/bcrypt'
+import { normalized } from '../../base/program/normalized.ts'
 import { ScriptError } from '../../runtime/plugin.ts'
 
 /** Compares a password with one stored hash, in libuv's thread pool. */
@@ -143,7 +144,7 @@ export function readHash(hash: string): HashCheck {
   const check = formatOf(hash)
   if (check !== null) {
     return async (password) => {
-      const composed = password.normalize('NFC')
+      const composed = normalized(password, 'NFC')
       return (await check(password)) || (composed !== password && (await check(composed)))
     }
   }
