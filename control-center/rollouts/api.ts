@@ -122,8 +122,9 @@ export function rolloutRoutes({ environments, packages, rollouts, rolloutRunner 
     },
     async cancel(rollout) {
       await change(rollout, 'cancel', 'cancelled')
+      // Environments in progress already have the new desired state, so their steps continue.
       for (const { position } of rollout.steps) {
-        await rollouts.changeStep(rollout.id, position, ['waiting', 'running'], { state: 'left' })
+        await rollouts.changeStep(rollout.id, position, ['waiting'], { state: 'left' })
       }
     },
     async 'roll-back'(rollout) {

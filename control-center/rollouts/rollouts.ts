@@ -7,7 +7,7 @@ import { lockVersion } from '../packages/version-lock.ts'
 
 /**
  * `halted`: an environment failed, and the remaining ones wait for a user's decision. `cancelled`: changed environments
- * keep the new version; the others are not changed. `rolling-back`, then `rolled-back`: changed environments get their
+ * keep the new version, and those in progress finish; the others are not changed. `rolling-back`, then `rolled-back`: changed environments get their
  * previous version back.
  */
 export const ROLLOUT_STATES = ['running', 'halted', 'done', 'cancelled', 'rolling-back', 'rolled-back'] as const
@@ -95,7 +95,10 @@ export interface Rollouts {
   list(organisation: string, most?: number): Promise<readonly Rollout[]>
   /** @throws ERR_NOT_FOUND */
   need(organisation: string, id: string): Promise<Rollout>
-  /** The active rollouts of all organisations, except those that wait for a user's decision. */
+  /**
+   * The rollouts of all organisations that are in progress or being rolled back, and cancelled ones that have
+   * environments in progress.
+   */
   active(): Promise<readonly Rollout[]>
   /** Changes a rollout's state. @returns false if its current state is not in `from` */
   move(id: string, from: readonly RolloutState[], to: RolloutState): Promise<boolean>
@@ -197,13 +200,7 @@ export function createRollouts(db: CenterDatabase, now: () => number = Date.now)
       throw new PlatformError('ERR_NOT_FOUND', `There is no rollout with the id "${id.slice(0, 100)}". Check the id.`)
     },
     async active() {
-      const rows = await db
-        .selectFrom('rollouts')
-        .selectAll()
-        .where('state', 'in', ['running', 'rolling-back'])
-        .orderBy('created_at')
-        .execute()
-      return withSteps(rows)
+      return withSteps(await activeRows(db))
     },
     async move(id, from, to) {
       const { numUpdatedRows } = await db
@@ -241,6 +238,22 @@ export function createRollouts(db: CenterDatabase, now: () => number = Date.now)
         : `an unfinished rollout of ${holding.version} needs this version; finish or cancel the rollout first`
     },
   }
+}
+
+function activeRows(db: CenterDatabase): Promise<RolloutRow[]> {
+  return db
+    .selectFrom('rollouts')
+    .selectAll()
+    .where(({ or, and, eb, exists, selectFrom }) => {
+      const running = selectFrom('rollout_steps')
+        .select('position')
+        .whereRef('rollout_steps.rollout', '=', 'rollouts.id')
+        .where('rollout_steps.state', '=', 'running')
+      const isUnfinished = and([eb('state', '=', 'cancelled'), exists(running)])
+      return or([eb('state', 'in', ['running', 'rolling-back']), isUnfinished])
+    })
+    .orderBy('created_at')
+    .execute()
 }
 
 function columnsOf({ state, number, startedAt, endedAt, before, failure }: StepChange) {

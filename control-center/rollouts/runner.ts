@@ -48,6 +48,7 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
   async function takeForward(rollout: Rollout): Promise<void> {
     if (rollout.state === 'rolling-back') return takeBack(rollout)
     for (const step of rollout.steps) if (step.state === 'running') await settle(rollout, step, 'done', 'failed')
+    if (rollout.state === 'cancelled') return
     const steps = (await rollouts.need(rollout.organisation, rollout.id)).steps
     const waiting = steps.filter(({ state }) => state === 'waiting')
     const running = steps.filter(({ state }) => state === 'running')

@@ -222,6 +222,26 @@ test('rollouts: pages show the desired state and progress; a viewer cannot chang
   expect((await center.api('POST', `organisations/acme/rollouts/${id}/cancel`)).body.state).toBe('cancelled')
 })
 
+test('rollouts: if a rollout is cancelled while an environment is being updated, the environment’s result is still shown', async () => {
+  const { token } = await center.environment('begun')
+  await center.environment('later')
+  const version = { sha256: v2.sha256, version: '2.0.0' }
+  const body = { version: `crm@${v2.sha256}`, environments: ['begun', 'later'] }
+  const rollout = `organisations/acme/rollouts/${(await center.api('POST', 'organisations/acme/rollouts', body)).body.id}`
+  const states = async () => {
+    const { state, steps } = (await center.api('GET', rollout)).body
+    return [state, ...steps.map((step: { state: string }) => step.state)]
+  }
+  const desired = async () => (await center.api('GET', 'organisations/acme/environments/begun/desired')).body
+  await expect.poll(async () => (await desired()).solutions).toEqual({ crm: version })
+  await center.api('POST', `${rollout}/cancel`)
+  // The Satellite has the new desired state already.
+  expect(await states()).toEqual(['cancelled', 'running', 'left'])
+  const results = [{ name: 'crm', sha256: v2.sha256, outcome: 'active' as const }]
+  await ask(token, 'report', report({ number: (await desired()).number, outcome: 'applied', results }))
+  await expect.poll(states).toEqual(['cancelled', 'done', 'left'])
+})
+
 test('waiting: a single database query wakes all requests whose environment has a newer statement', async () => {
   let asked = 0
   let numbers = new Map([['a', 5]])

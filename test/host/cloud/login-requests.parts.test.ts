@@ -35,7 +35,7 @@ test('cloud requests: a page is received with its ETag; a request with that ETag
   expect(await requests.loginPage('harbour', '"1"')).toEqual({ kind: 'unchanged' })
 })
 
-test('cloud requests: the control center is told the time on this host’s clock', async () => {
+test('cloud requests: each request contains the time on this host’s clock', async () => {
   const clocks: unknown[] = []
   cloud.misbehave((request, response) => {
     clocks.push(request.headers['solhost-clock'])
