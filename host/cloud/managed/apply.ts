@@ -34,13 +34,24 @@ const MOST_FAULTS = 50
 /**
  * Activates the versions in a desired state. Each is first checked and loaded, like an upload. If a version is
  * rejected, its solution keeps its active version, and the other solutions are still processed.
+ * @param postponed the solutions that must be retried. They are processed last, so that they don't block the others
  */
-export async function applySolutions(state: DesiredState, parts: ApplyParts, signal: AbortSignal): Promise<Applied> {
+export async function applySolutions(
+  state: DesiredState,
+  parts: ApplyParts,
+  signal: AbortSignal,
+  postponed: Set<string>,
+): Promise<Applied> {
   const results: SolutionResult[] = []
-  for (const name of Object.keys(state.solutions).sort()) {
+  const names = Object.keys(state.solutions).sort()
+  for (const name of names.toSorted((a, b) => Number(postponed.has(a)) - Number(postponed.has(b)))) {
     const sha256 = state.solutions[name]?.sha256 as string
     const one = await applyOne(name, sha256, parts, signal)
-    if (one.kind === 'later') return one
+    if (one.kind === 'later') {
+      postponed.add(name)
+      return one
+    }
+    postponed.delete(name)
     results.push(one.result)
   }
   return { kind: 'done', results }

@@ -56,6 +56,7 @@ export function createInForce(needs: Needs): InForce {
   const { cloud, kept, log, lease, states, pauses, report, signal } = needs
   const token = storedHash(cloud.token)
   let waitsFor: string | null = null
+  const postponed = new Set<string>()
   /** The sequence number of the last statement that is known to be in this node's file. */
   let noted: number | null = null
 
@@ -86,7 +87,7 @@ export function createInForce(needs: Needs): InForce {
 
   async function apply(last: KeptState): Promise<number | null> {
     const { state } = last
-    const applied = await applySolutions(state, { ...needs, host: cloud.url.host }, signal)
+    const applied = await applySolutions(state, { ...needs, host: cloud.url.host }, signal, postponed)
     if (applied.kind === 'later') {
       if (waitsFor !== applied.why && !signal.aborted) log.warn({ number: state.number, why: applied.why }, UNFINISHED)
       waitsFor = applied.why

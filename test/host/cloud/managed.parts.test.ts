@@ -102,7 +102,7 @@ test('oauth settings: settings that the operator set override those of the contr
 })
 
 /** A Satellite that calls `upload` in place of the real upload. */
-function satelliteOf(center: PlayedCenter, upload: () => Promise<void>) {
+function satelliteOf(center: PlayedCenter, upload: (name: string) => Promise<void>) {
   const levels: (string | null)[] = []
   const logged: string[] = []
   const log = (_of: unknown, text: string) => void logged.push(text)
@@ -113,7 +113,7 @@ function satelliteOf(center: PlayedCenter, upload: () => Promise<void>) {
     ask: createCloudRequests(cloud),
     kept: createKeptStates(db, createTakenFile(home)),
     db,
-    uploads: { upload: async () => (await upload()) as never, activate: async () => {} },
+    uploads: { upload: async (_bytes, name) => (await upload(String(name))) as never, activate: async () => {} },
     store: { list: async () => [], get: async () => ({ active }) as never, hasVersion: async () => false },
     audit: { record: async () => {} },
     limits: { BUNDLE_SIZE: 1000 },
@@ -160,6 +160,26 @@ test('managed: an upload that is rejected because the host is busy is retried un
     await expect.poll(() => managed.state().number).toBe(1)
     expect([tries, managed.state().failed]).toEqual([3, []])
     expect(logged.filter((line) => line.includes('is not applied yet'))).toHaveLength(1)
+  } finally {
+    await managed.stop()
+    await center.stop()
+  }
+})
+
+test('managed: a solution that can’t be applied yet does not block the others', async () => {
+  const center = await playCenter()
+  const bundle = Buffer.from('a bundle')
+  center.gives(bundle)
+  const version = { sha256: createHash('sha256').update(bundle).digest('hex'), version: '1.0.0' }
+  center.says(await center.key.sign(stateOf(1, { solutions: { crm: version, shop: version, stock: version } })))
+  const uploaded = new Set<string>()
+  const { managed } = satelliteOf(center, async (name) => {
+    if (name !== 'stock') throw new PlatformError('ERR_SANDBOX_BUSY', 'Too many uploads are checked.')
+    uploaded.add(name)
+  })
+  await managed.start()
+  try {
+    await expect.poll(() => [...uploaded], { timeout: 10_000 }).toEqual(['stock'])
   } finally {
     await managed.stop()
     await center.stop()
