@@ -24,6 +24,8 @@ type Limits = Readonly<Record<string, number>>
 const MEGABYTE = 1024 ** 2
 /** The maximum number of characters of a stack trace that are searched. */
 const STACK = 4096
+/** The guest's wrapper starts its text for a thrown value that is not an Error in the same way (thrown.guest.ts). */
+const THROWN = 'Thrown value'
 /** The start of the text that the guest's wrapper returns for a successful call. */
 const RETURNED = '{"ok":true,'
 
@@ -117,10 +119,24 @@ export function memoryText(limits: Limits): string {
 
 /**
  * Converts an error that the guest's wrapper did not catch: an error of the isolate itself, or an unhandled rejection.
+ * Usually, the script doesn't wait for the rejected Promise, so its position is the only hint.
  */
-export function brokenOff(error: unknown, milliseconds: number): FailedEnd {
-  const message = error instanceof Error ? error.message.slice(0, 500) : 'the script failed with an unknown error'
-  return { ok: false, code: 'script_error', message, milliseconds }
+export function brokenOff(error: unknown, milliseconds: number, files: ReadonlySet<string>): FailedEnd {
+  const position = cutOffAt(error, files)
+  const message = brokenOffText(error, position !== undefined)
+  return { ok: false, code: 'script_error', message, ...(position ? { position } : {}), milliseconds }
+}
+
+/** @param ofScript whether the error has a position in a script, so that its name helps the script's author */
+function brokenOffText(error: unknown, ofScript: boolean): string {
+  if (error instanceof Error) {
+    // isolated-vm's text for an unhandled rejection with an object that is not an Error.
+    if (error.message.startsWith('An object was thrown from supplied code')) return `${THROWN}: [object]`
+    return `${ofScript ? `${error.name}: ` : ''}${error.message.slice(0, 500)}`
+  }
+  if ((typeof error === 'object' && error !== null) || typeof error === 'function')
+    return 'the script failed with an unknown error'
+  return `${THROWN}: ${String(error).slice(0, 500)}`
 }
 
 /** Converts a loading error to the result of the call that needed the scripts. */

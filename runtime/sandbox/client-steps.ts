@@ -31,7 +31,7 @@ export function createClientSteps({ isolate, limits, files, calls, sweeper, isDe
     const isOwn = OWN_ENTRY.test(what.entry)
     if (client.loaded === null || !(isOwn || ENTRY.test(what.entry))) {
       const message = client.loaded === null ? 'the scripts are not loaded' : 'the function’s name is invalid'
-      calls.end(client, call, brokenOff(new TypeError(message), 0))
+      calls.end(client, call, brokenOff(new TypeError(message), 0, files))
       return
     }
     const { finders: known, context } = client.loaded
@@ -40,7 +40,7 @@ export function createClientSteps({ isolate, limits, files, calls, sweeper, isDe
       if (!isOwn && !known.has(what.entry)) args.push(await findBy(call, context, what.entry))
     } catch (error) {
       if (isolate.isDisposed) calls.loseMemory(call)
-      else calls.end(client, call, brokenOff(error, call.clock.elapsed()))
+      else calls.end(client, call, brokenOff(error, call.clock.elapsed(), files))
       return
     }
     if (calls.isLost()) return
@@ -75,7 +75,7 @@ export function createClientSteps({ isolate, limits, files, calls, sweeper, isDe
       const isOver = clock.left() < 1
       if (isOver) await sweep(client, call)
       if (calls.isLost()) return
-      calls.end(client, call, isOver ? overdue(call, cutOffAt(error, files)) : brokenOff(error, clock.elapsed()))
+      calls.end(client, call, isOver ? overdue(call, cutOffAt(error, files)) : brokenOff(error, clock.elapsed(), files))
     }
   }
 

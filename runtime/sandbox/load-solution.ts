@@ -86,7 +86,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
   function interrupted(error: unknown, { limitName, clock }: OpenCall): FailedEnd {
     const milliseconds = clock.elapsed()
     if (isolate.isDisposed) return outOfMemory(limits, milliseconds)
-    if (milliseconds < clock.allowed - 1) return brokenOff(error, milliseconds)
+    if (milliseconds < clock.allowed - 1) return brokenOff(error, milliseconds, files)
     return { ...timedOut(limitName, clock.allowed, milliseconds, cutOffAt(error, files)), cutOff: true }
   }
 

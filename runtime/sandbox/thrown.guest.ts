@@ -9,18 +9,22 @@ export function createThrown(quotaOf: (error: unknown) => Quota | null) {
     const thrown: Thrown = { name: 'Error', message: '', stack: '', quota: null }
     try {
       thrown.quota = quotaOf(error)
-      if (typeof error !== 'object' || error === null) {
-        thrown.name = 'Thrown value'
-        thrown.message = cut(describe(error), 2000)
-        return thrown
-      }
+      if (typeof error !== 'object' || error === null) return thrownValue(thrown, error)
       const { name, message, stack } = error as { name: unknown; message: unknown; stack: unknown }
+      if (message === undefined && stack === undefined) return thrownValue(thrown, error)
       if (typeof name === 'string') thrown.name = cut(name, 100)
       thrown.message = cut(typeof message === 'string' ? message : describe(message), 2000)
       if (typeof stack === 'string') thrown.stack = cut(stack, 4096)
     } catch {
       thrown.message = thrown.message || '[unreadable]'
     }
+    return thrown
+  }
+
+  /** Also used for an object that isn't an error, such as `{ status: 404 }`: it has no message to show. */
+  function thrownValue(thrown: Thrown, value: unknown): Thrown {
+    thrown.name = 'Thrown value'
+    thrown.message = cut(describe(value), 2000)
     return thrown
   }
 

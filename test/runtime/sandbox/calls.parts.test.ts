@@ -83,6 +83,26 @@ test('a process that exits unexpectedly is reported as script_crashed', async ()
   expect(['script_crashed', 'script_memory', 'script_timeout']).toContain(failure?.code)
 })
 
+test.each([
+  ['{ code: 7 }', 'Thrown value: {"code":7}'],
+  ['[1, 2]', 'Thrown value: [1,2]'],
+  ["{ message: 'no', code: 7 }", 'Error: no'],
+  ["'no'", 'Thrown value: no'],
+])('the error of a call that throws %s shows the value', async (value, message) => {
+  expect((await evaluated(`function onSolutionOpen() { throw ${value} }`)).failure).toMatchObject({ message })
+})
+
+test.each([
+  ["new TypeError('no')", { message: 'TypeError: no', position: { line: 2, column: 31 } }],
+  ["'no'", { message: 'Thrown value: no' }],
+  ['null', { message: 'Thrown value: null' }],
+  ['{ code: 7 }', { message: 'Thrown value: [object]' }],
+])('if nothing waits for a Promise that is rejected with %s, the error shows it', async (value, failure) => {
+  const script = `async function other() {\n  await null; if (true) throw ${value}\n}
+    async function onSolutionOpen() { other(); await new Promise(() => {}) }`
+  expect((await run(script)).failure).toMatchObject({ code: 'script_error', ...failure })
+})
+
 test('an entry function can be async, and its result is awaited', async () => {
   const script =
     "async function onSolutionOpen(arg, queryParams) { await null; security.login('a', 'b', ['x']); return JSON.stringify({ got: queryParams.username }) }"
