@@ -8,7 +8,8 @@ export function createChecks(api: Api) {
 
   function fail(path: string, wish: string, value: unknown): never {
     const given = typeof value === 'string' ? safe.stringify(value) : safe.describe(value)
-    throw new safe.TypeError(`${path} must be ${wish}, not ${safe.slice(given, 0, 100)}`)
+    const advice = safe.isPromise(value) ? '; use "await" to get its value' : ''
+    throw new safe.TypeError(`${path} must be ${wish}, not ${safe.slice(given, 0, 100)}${advice}`)
   }
 
   /**

@@ -10,6 +10,7 @@ declare const i18n: {
    * Returns the text for a key. It is looked up in the solution's tables for the locale, then for its language, then in
    * `default`, then in the platform's own texts. {0}, {1} and so on are replaced by the values. For an unknown
    * key, it returns "!key!" and logs the key once.
+   * @throws TypeError if the values are not an array
    */
   getI18NMessage(key: string, values?: unknown[] | null, language?: string | null, country?: string | null): string
   /**

@@ -65,8 +65,9 @@ export default function i18n(api: GuestApi<null, State>) {
   }
 
   /** Replaces {n} by values[n]; a placeholder without a value is unchanged. */
-  function fill(text: string, values: unknown): string {
-    if (!safe.isArray(values)) return text
+  function fill(text: string, values: unknown, what: string): string {
+    if (values === undefined || values === null) return text
+    if (!safe.isArray(values)) throw new safe.TypeError(`${what}: values must be an array, such as [name], or null`)
     const count = api.lengthOf(values)
     let filled = ''
     let from = 0
@@ -99,7 +100,7 @@ export default function i18n(api: GuestApi<null, State>) {
       const text = own
         ? find(name, language, country)
         : find(name, readLanguage(inLanguage, what), readCountry(inCountry, what))
-      if (text !== null) return fill(text, values)
+      if (text !== null) return fill(text, values, what)
       missing.note(name)
       return `!${name}!`
     },

@@ -4,6 +4,7 @@ import {
   isArray,
   isFiniteNumber,
   SafeError,
+  SafePromise,
   SafeTypeError,
   setPrototypeOf,
   slice,
@@ -49,6 +50,7 @@ function describeArray(value: unknown[]): string {
 
 function describeObject(value: object): string {
   if (value instanceof SafeError) return describeError(value)
+  if (value instanceof SafePromise) return '[promise]'
   return stringify(value) ?? '[object]'
 }
 

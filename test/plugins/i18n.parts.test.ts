@@ -22,6 +22,14 @@ test('i18n: language and country can be passed, and an unknown key is returned b
   expect(await lab.evaluate(body)).toEqual(['Dag, {0} en {1}!', '!nothing.here!'])
 })
 
+test('i18n: values that are not an array cause a TypeError, because the text would keep its placeholders', async () => {
+  const { failure } = await lab.run({
+    script: "function onSolutionOpen() { i18n.getI18NMessage('greeting', 'Ada') }",
+    evaluated: true,
+  })
+  expect(failure?.message).toBe('TypeError: i18n.getI18NMessage: values must be an array, such as [name], or null')
+})
+
 test('i18n: the platform’s texts are used where the solution has none', async () => {
   expect(await lab.evaluate("return i18n.getI18NMessage('platform.logindialog.submit')", { locale: 'nl' })).toBe(
     'Inloggen',

@@ -167,6 +167,10 @@ describe('elements: a value that a property does not accept causes a TypeError w
     ['lines.rows = [{ id: 1, other: 1 }]', 'lines.rows[0].other: the table has no such column'],
     ['lines.rows = [{ id: 1, total: "1" }]', 'lines.rows[0].total must be a number or null'],
     ['lines.rows = { length: 1 }', 'lines.rows must be a list of at most 10000 rows'],
+    [
+      'lines.rows = Promise.resolve([])',
+      'lines.rows must be a list of at most 10000 rows, not [promise]; use "await" to get its value',
+    ],
     ['lines.selected = [9]', 'lines.selected[0] must be the id of a row in the table'],
     ['plain.selected = [1]', 'plain.selected must be a list of at most 0 ids'],
     ['lines.sort = { column: "x", direction: "ascending" }', 'lines.sort.column must be the name of a column'],
