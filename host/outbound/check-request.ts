@@ -1,5 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { isIP } from 'node:net'
+import { startsWithHost } from '../../runtime/address.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { hostPortOf, isHostName } from '../../runtime/host-port.ts'
 
@@ -45,8 +46,10 @@ const OWN_HEADERS = new Set([
 
 /** @throws ERR_OUTBOUND_INVALID; its message does not quote the URL, which may contain keys */
 export function readTarget(text: string): Target {
-  const url = text.length > LONGEST_URL || /[\p{Cc}\s\\]/u.test(text) || !text.isWellFormed() ? null : URL.parse(text)
-  if (url === null || !/^https?:\/\//i.test(text)) {
+  const isReadable =
+    text.length <= LONGEST_URL && startsWithHost(text) && !/[\p{Cc}\s\\]/u.test(text) && text.isWellFormed()
+  const url = isReadable ? URL.parse(text) : null
+  if (url === null) {
     throw invalid(`the URL must start with http:// or https:// and have at most ${LONGEST_URL} characters`)
   }
   if (url.username !== '' || url.password !== '') {

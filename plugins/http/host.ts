@@ -1,3 +1,4 @@
+import { startsWithHost } from '../../runtime/address.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { createGate, type Gate } from '../../runtime/gate.ts'
 import { hostPortOf, namesPlaceOf } from '../../runtime/host-port.ts'
@@ -104,8 +105,8 @@ export default function http(ports: HttpPorts, limits: Limits): Plugin {
     headers: readonly (readonly [string, string])[],
     body: string | null,
   ): Promise<Json> {
-    const url = URL.parse(text)
-    if (url === null || !/^https?:$/.test(url.protocol)) throw new ScriptError('the URL is not an http or https URL')
+    const url = startsWithHost(text) ? URL.parse(text) : null
+    if (url === null) throw new ScriptError('the URL is not an http or https URL, or its host name is too long')
     const place = placeOf(url)
     await checkGranted(call, url, place)
     const { FETCH_SIZE: maxBytes, FETCH_TIME: timeoutMs } = limits

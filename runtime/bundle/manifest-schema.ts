@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net'
+import { startsWithHost } from '../address.ts'
 import { z } from '../zod.ts'
 import { EndpointAddress, EndpointSchema, INPUT_KEYS, MOST_ENDPOINTS } from './endpoint-schema.ts'
 import { JobName, JobSchema, MOST_JOBS } from './job-schema.ts'
@@ -495,7 +496,9 @@ function hasFewKeys(record: object): boolean {
 }
 
 function isWebAddress(text: string): boolean {
-  return /^https?:\/\/[^/\\]/i.test(text) && !/[\s\p{Cc}\p{Cs}]/u.test(text) && URL.canParse(text)
+  return (
+    /^https?:\/\/[^/\\]/i.test(text) && startsWithHost(text) && !/[\s\p{Cc}\p{Cs}]/u.test(text) && URL.canParse(text)
+  )
 }
 
 function isHost(text: string): boolean {

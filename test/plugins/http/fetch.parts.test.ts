@@ -173,6 +173,8 @@ test.each([
     'https://ungranted.example.org/?key=s3cret',
     'the operator has not granted ungranted.example.org to this solution; ask the operator to grant it',
   ],
+  // Parsing a long host name takes quadratic time, so the host must not parse it.
+  [`https://${'a'.repeat(261)}/`, 'the URL is not an http or https URL, or its host name is too long'],
 ])('plugins.http.fetch: %s is rejected', async (url, message) => {
   expect(await errorOf(`'${url}'`)).toBe(`Error: ${message}`)
   expect(sent).toEqual([])
