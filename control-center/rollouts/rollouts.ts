@@ -7,8 +7,8 @@ import { lockVersion } from '../packages/version-lock.ts'
 
 /**
  * `halted`: an environment failed, and the remaining ones wait for a user's decision. `cancelled`: changed environments
- * keep the new version, and those in progress finish; the others are not changed. `rolling-back`, then `rolled-back`: changed environments get their
- * previous version back.
+ * keep the new version, and those in progress finish; the others are not changed. `rolling-back`, then `rolled-back`:
+ * changed environments get their previous version back.
  */
 export const ROLLOUT_STATES = ['running', 'halted', 'done', 'cancelled', 'rolling-back', 'rolled-back'] as const
 export type RolloutState = (typeof ROLLOUT_STATES)[number]
