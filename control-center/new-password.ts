@@ -7,17 +7,17 @@ import type { Limits } from '../runtime/limits.ts'
 import { endAccess } from './access/end-access.ts'
 import type { CenterSettings } from './config/settings.ts'
 import type { CenterDatabase } from './database/tables.ts'
-import { openCenterDatabase } from './migrations/open.ts'
+import { openUsedCenterDatabase } from './migrations/open.ts'
 
 /**
  * Resets an account's password, and enables the account. Anyone with access to the machine can run this, because an
  * owner who forgot their password may not have anyone else to ask. The password must be changed at the next sign-in,
  * and all sessions of the account end. The control center may be running.
  * @returns the password, which is shown nowhere else
- * @throws ERR_USER_NOT_FOUND
+ * @throws ERR_USER_NOT_FOUND, and the errors of `openUsedCenterDatabase`
  */
 export async function makeNewPassword(settings: CenterSettings, username: string): Promise<string> {
-  const db = await openCenterDatabase(settings)
+  const db = await openUsedCenterDatabase(settings)
   try {
     const { limits } = settings
     const users = accountsOf(db, limits)

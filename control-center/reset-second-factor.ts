@@ -9,7 +9,7 @@ import { personsFactors } from './access/confirmations.ts'
 import type { CenterSettings } from './config/settings.ts'
 import type { CenterDatabase } from './database/tables.ts'
 import { CENTER_MAIL } from './mail/tables.ts'
-import { openCenterDatabase } from './migrations/open.ts'
+import { openUsedCenterDatabase } from './migrations/open.ts'
 import { accountsOf, needAccount } from './new-password.ts'
 import { createOrganisations } from './organisations/organisations.ts'
 
@@ -19,14 +19,14 @@ import { createOrganisations } from './organisations/organisations.ts'
  * each of the account's organisations shows the reset. It also works while the control center is running. If mail is
  * set up, the control center mails a notice to the account, either now or when it next starts.
  * @returns whether the account had a second factor
- * @throws ERR_USER_NOT_FOUND
+ * @throws ERR_USER_NOT_FOUND, and the errors of `openUsedCenterDatabase`
  */
 export async function resetSecondFactor(
   settings: CenterSettings,
   username: string,
   log: Pick<Logger, 'info' | 'warn' | 'error'>,
 ): Promise<boolean> {
-  const db = await openCenterDatabase(settings)
+  const db = await openUsedCenterDatabase(settings)
   try {
     const { limits } = settings
     const users = accountsOf(db, limits)

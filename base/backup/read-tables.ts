@@ -1,15 +1,11 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { type Expression, type ExpressionBuilder, type SqlBool, sql, type TransactionBuilder } from 'kysely'
 import { PlatformError } from '../../runtime/errors.ts'
-import { embeddedDialect } from '../database/embedded.ts'
-import type { KindName, ServerKind } from '../database/kind.ts'
-import { kindOf, SERVER_KINDS } from '../database/kinds.ts'
-import { type Database, type DatabaseSettings, errorOf, serverFor, tryOut } from '../database/open.ts'
-import { openKysely } from '../database/open-kysely.ts'
+import type { KindName } from '../database/kind.ts'
+import { kindOf } from '../database/kinds.ts'
+import type { Database } from '../database/open.ts'
+import { openAsItIs, SAME_SETTINGS } from '../database/open-as-it-is.ts'
 import { type AnyTables, anyTables, firstRows } from '../database/portable.ts'
 import { readSchema, refuseNewerSchema } from '../database/schema-version.ts'
-import { serverDialect } from '../database/server-dialect.ts'
 import type { Tables } from '../database/tables.ts'
 import { type SavedPlace, tablesAt } from './saved.ts'
 import type { BackupTable } from './tables.ts'
@@ -43,7 +39,7 @@ export async function withSnapshot<T>(
   { settings, tables }: SavedPlace,
   work: (snapshot: Snapshot) => Promise<T>,
 ): Promise<T> {
-  const db = await openAsItIs(settings)
+  const db = await openAsItIs(settings, STATEMENT_TIME, nothingThere)
   const { kind, name } = settings.database
   try {
     const transaction = await snapshotOf(db, kind)
@@ -73,32 +69,8 @@ async function snapshotOf(db: Database, kind: KindName): Promise<TransactionBuil
   return transaction.setIsolationLevel(rows[0]?.state === 1 ? 'snapshot' : 'serializable')
 }
 
-/** Unlike `openDatabase`, this doesn't create or migrate anything. */
-async function openAsItIs(settings: DatabaseSettings): Promise<Database> {
-  const { kind, name } = settings.database
-  if (kind === 'embedded') {
-    const file = join(settings.home, `${name}.sqlite`)
-    if (!existsSync(file)) throw nothingThere(`The platform database ${file} does not exist`)
-    return openKysely(embeddedDialect(file))
-  }
-  const serverKind: ServerKind = SERVER_KINDS[kind]
-  const server = serverFor(settings, kind)
-  const dialect = await serverKind.createDialect(server, name, { statementTime: STATEMENT_TIME })
-  const db = openKysely(serverDialect(dialect, serverKind, server))
-  const failure = await tryOut(serverKind, db).catch(async (error: unknown) => {
-    await db.destroy()
-    throw error
-  })
-  if (failure === null) return db
-  await db.destroy()
-  throw errorOf(serverKind, server, name, failure)
-}
-
 function nothingThere(what: string): PlatformError {
-  return new PlatformError(
-    'ERR_BACKUP_FAILED',
-    `${what}, so there is nothing to back up. Set PLATFORM_HOME and PLATFORM_DATABASE to the same values as the running service.`,
-  )
+  return new PlatformError('ERR_BACKUP_FAILED', `${what}, so there is nothing to back up. ${SAME_SETTINGS}`)
 }
 
 /** Yields a table's rows in pages, ordered by primary key. */

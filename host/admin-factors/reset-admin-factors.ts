@@ -1,5 +1,7 @@
 import { createFactors } from '../../base/accounts/factors.ts'
 import { endOpenSignIns } from '../../base/accounts/open-sign-ins.ts'
+import { PLATFORM_MIGRATIONS } from '../../base/database/migrations.ts'
+import { needCurrentDatabase } from '../../base/database/open-as-it-is.ts'
 import { createAudit } from '../access/audit.ts'
 import type { Settings } from '../config/settings.ts'
 import { openHostDatabase } from '../database/open.ts'
@@ -9,8 +11,10 @@ import { ADMIN_FACTORS } from './admin-factors.ts'
  * Removes all factors of the admin account and ends all sessions and open sign-ins of the admin pages. It is called only
  * from the command line, so the operator needs access to the host's machine.
  * @returns whether the account had a factor
+ * @throws the errors of `needCurrentDatabase` and `openHostDatabase`
  */
 export async function resetAdminFactors(settings: Settings): Promise<boolean> {
+  await needCurrentDatabase(settings, [PLATFORM_MIGRATIONS])
   const db = await openHostDatabase(settings)
   try {
     const factors = createFactors(db, settings.limits)

@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -13,7 +15,11 @@ beforeAll(async () => {
 afterAll(() => center?.stop())
 
 function run(...given: string[]) {
-  const env = { ...process.env, PLATFORM_HOME: center.home }
+  return runIn(center.home, ...given)
+}
+
+function runIn(home: string, ...given: string[]) {
+  const env = { ...process.env, PLATFORM_HOME: home }
   return promisify(execFile)(process.execPath, [COMMAND, ...given], { env }).then(
     ({ stdout }) => ({ code: 0, text: stdout }),
     ({ code, stderr }: { code: number; stderr: string }) => ({ code, text: stderr }),
@@ -38,3 +44,13 @@ test('new-password: an unknown account and an unknown command are reported', asy
   })
   expect((await run('start')).code).toBe(2)
 })
+
+test.each(['new-password', 'reset-second-factor'])(
+  '%s: if PLATFORM_HOME is wrong, the command says so and creates nothing',
+  async (command) => {
+    const home = join(center.home, 'wrong')
+    const { code, text } = await runIn(home, command, OWNER)
+    expect([code, text]).toEqual([1, expect.stringContaining('does not exist. Nothing was changed. Set PLATFORM_HOME')])
+    expect(existsSync(home)).toBe(false)
+  },
+)

@@ -175,7 +175,9 @@ describe('an admin account with an authenticator app', () => {
     expect(await browser.isSignedIn()).toBe(true)
     const pending = browserAt(host)
     await pending.signIn()
-    const reset = () => runCli(['admin', 'reset-second-factor'], { cwd: folder.path, env: { PLATFORM_HOME: home } })
+    const reset = (at = home) =>
+      runCli(['admin', 'reset-second-factor'], { cwd: folder.path, env: { PLATFORM_HOME: at } })
+    expect(await reset(`${home}-wrong`)).toMatchObject({ code: 1, err: expect.stringContaining('Set PLATFORM_HOME') })
     expect(await reset()).toMatchObject({ code: 0, out: expect.stringContaining('Removed the second factor') })
     expect(await browser.isSignedIn()).toBe(false)
     expect((await pending.get('/admin/second-step')).headers.location).toBe('/admin/sign-in')
