@@ -8,7 +8,7 @@ import { createPasswords } from '../base/accounts/passwords.ts'
 import { createSessions, type Sessions } from '../base/accounts/sessions.ts'
 import { createThrottle } from '../base/accounts/throttle.ts'
 import { createUsers } from '../base/accounts/users.ts'
-import { holdHome } from '../base/backup/home-lock.ts'
+import { holdHomeAlone } from '../base/backup/home-lock.ts'
 import { checkHomeVersion, noteHomeVersion } from '../base/backup/home-version.ts'
 import { openPlatformKey } from '../base/config/platform-key.ts'
 import { boundConnections, mostConnections } from '../base/http/bound-connections.ts'
@@ -91,7 +91,8 @@ async function startParts(
   port: () => number,
 ): Promise<StartedParts> {
   const { limits, home } = settings
-  const homeLock = holdHome(home, CONTROL_CENTER)
+  // A second control center would delete the files of this one's pipeline runs.
+  const homeLock = holdHomeAlone(home, CONTROL_CENTER)
   started.defer(() => homeLock.release())
   const lastVersion = checkHomeVersion(home, version)
   const db = await openCenterDatabase(settings)

@@ -52,6 +52,19 @@ export function holdHome(home: string, { user, restoreCommand, mayReplace }: Use
 }
 
 /**
+ * Like `holdHome`, for services that can't share their folder.
+ * @throws ERR_PLATFORM_IN_USE also if another service uses the folder
+ */
+export function holdHomeAlone(home: string, by: User): HomeLock {
+  const lock = holdHome(home, by)
+  if (lock.isFirst) return lock
+  lock.release()
+  throw inUse(
+    `Another process, such as a ${by.user}, is using ${home}. Stop it, or set PLATFORM_HOME to another folder.`,
+  )
+}
+
+/**
  * Takes the exclusive lock for a restore.
  * @throws ERR_PLATFORM_IN_USE while a host or another restore uses the folder
  */

@@ -476,7 +476,7 @@ export const ERRORS = {
     status: 500,
     fixedBy: 'operator',
     advice:
-      'Before a restore, stop the hosts that use the folder or database. Before you start a host, wait for the restore to finish. If the restore was interrupted, run it again.',
+      'Before a restore, stop the hosts that use the folder or database. Before you start a host, wait for the restore to finish. If the restore was interrupted, run it again. Start each control center with its own `PLATFORM_HOME`.',
   },
   ERR_BACKUP_INVALID: {
     status: 500,

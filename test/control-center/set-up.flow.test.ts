@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -39,4 +39,16 @@ test('the first account can only be created with the setup code that is printed 
   // Setup is no longer possible.
   expect((await setUp({ ...wanted, code, username: 'b@example.org' })).headers.location).toBe('/sign-in')
   expect(await center.parts.users.find('b@example.org')).toBeNull()
+})
+
+test('a second control center with the same folder does not start, and deletes nothing', async () => {
+  const file = join(home, 'pipeline-runs', 'file')
+  writeFileSync(file, '')
+  const settings = readCenterSettings({ PORT: '0', PLATFORM_HOME: home })
+  const second = startControlCenter({ settings, log: pino({ level: 'silent' }), version: 'test', terminal: true })
+  await expect(second).rejects.toMatchObject({
+    code: 'ERR_PLATFORM_IN_USE',
+    message: `Another process, such as a control center, is using ${home}. Stop it, or set PLATFORM_HOME to another folder.`,
+  })
+  expect(existsSync(file)).toBe(true)
 })
