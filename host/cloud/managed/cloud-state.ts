@@ -88,10 +88,16 @@ const AWAY = 'the control center is unreachable: running solutions keep running,
 const REFUSED =
   'the desired state from the control center was rejected. The previous desired state stays in effect, and running solutions keep running'
 
+const REJECTED_TOKEN =
+  'the control center rejects REMOTE_ENVIRONMENT_TOKEN because it is unknown or revoked: set it to a token from the control center’s Credentials page'
+const BARRED: Readonly<Record<number, string>> = {
+  401: REJECTED_TOKEN,
+  403: REJECTED_TOKEN,
+  // Misdirected Request, RFC 9110, section 15.5.20
+  421: 'the control center does not serve the host name in CLOUD_URL: add the name to its ALLOWED_HOSTS, or set CLOUD_URL to its PUBLIC_URL',
+}
+
 function barredText(status: number): string {
-  const what =
-    status === 401 || status === 403
-      ? 'the control center rejects REMOTE_ENVIRONMENT_TOKEN because it is unknown or revoked: set it to a token from the control center’s Credentials page'
-      : `the server at CLOUD_URL does not respond like a control center (HTTP ${status}): check CLOUD_URL`
-  return `${what}, then restart the host. Until then, running solutions keep running`
+  const other = `the server at CLOUD_URL does not respond like a control center (HTTP ${status}): check CLOUD_URL`
+  return `${BARRED[status] ?? other}, then restart the host. Until then, running solutions keep running`
 }
