@@ -211,7 +211,12 @@ function mayPress(
   })
   const [first] = blocking
   if (first === undefined) return true
-  const missing = blocking.filter(({ isInvalid }) => !isInvalid).map(({ name }) => name)
+  // An input may be empty because a handler has just rejected what the user entered. Its error says more than that the
+  // input is empty.
+  const { elements } = screen.viewOf(form)
+  const missing = blocking
+    .filter(({ name, isInvalid }) => !isInvalid && !elements.get(name)?.error)
+    .map(({ name }) => name)
   for (const name of missing) screen.views.setFault(form, name, screen.text('platform.form.missing'))
   outbox.send(...screen.patch(missing, seq), { kind: 'focus', element: first.name })
   return false

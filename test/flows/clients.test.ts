@@ -83,6 +83,23 @@ test('client: the host rejects a number out of range, and a primary button requi
   expect(page.text('main', 'count')).toBe('saved')
 })
 
+test('client: if a handler rejects the first value of a required input, a primary button keeps the reason', async () => {
+  await addClientSolution(host, 'reason', {
+    elements: [
+      { type: 'text', name: 'code', label: 'Code', required: true, onElementDataChange: 'check' },
+      { type: 'text', name: 'name', label: 'Name', required: true },
+      { ...button('save'), kind: 'primary' },
+    ],
+    script: "function check(was, now) { return now === 'A-1' || 'Not that one' }\nfunction save() {}",
+  })
+  const page = await openClient(host.url, 'reason', createVisitor(host.url))
+  await page.enter('main', 'code', 'X')
+  await page.press('main', 'save')
+  expect(page.text('main', 'code')).toContain('Not that one')
+  expect(page.text('main', 'name')).toContain('Please fill in this field.')
+  expect(await page.frame('focus')).toEqual({ kind: 'focus', element: 'code' })
+})
+
 test('client: an error in a handler is reported with a reference, and the handler’s changes before the error are shown', async () => {
   const { page } = await openCounter()
   await page.press('main', 'fail')
