@@ -45,6 +45,7 @@ const ADVICE = {
   form_image_missing: 'Add the image to media/, or fix its path.',
   form_text_missing: 'Add the key to i18n/default.json.',
   form_permission_unlisted: 'Add the permission to "permissions" in solution.json, or fix its name.',
+  endpoint_permission_unlisted: 'Add the permission to "permissions" in solution.json, or fix its name.',
   form_function_hidden: 'Rename the function: the form has a built-in property or function with that name.',
   i18n_key_missing: 'Add the keys and their translations to the file.',
   i18n_placeholder: 'Use the same placeholders as in default.json.',

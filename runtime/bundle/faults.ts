@@ -68,6 +68,7 @@ export const WARNING_CODES = {
   form_image_missing: 'an image in a form is not in media/',
   form_text_missing: 'a form uses an i18n key that is not in default.json',
   form_permission_unlisted: 'a form requires a permission that no manifest lists, so nobody can have it',
+  endpoint_permission_unlisted: 'an endpoint requires a permission that no manifest lists, so no user can have it',
   form_function_hidden:
     'a function in a form’s script has the same name as a built-in property or function of the form',
   i18n_key_missing:

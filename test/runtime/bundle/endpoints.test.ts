@@ -161,3 +161,21 @@ test('endpoints: schemas may use only the keys that are checked, up to 8 levels 
     )
   }
 })
+
+test('endpoints: a permission that no manifest lists is a warning, if users call the endpoint', async () => {
+  const endpoints = {
+    'GET /a': { function: 'run', authentication: ['session', 'token'], permission: 'Edti' },
+    'GET /b': { function: 'run', authentication: 'session', permission: 'Edit' },
+    'GET /c': { function: 'run', authentication: 'token', permission: 'Machines' },
+    'GET /d': { function: 'run', authentication: 'session' },
+  }
+  const warningsOf = async (more: Record<string, unknown>) => {
+    const bundle = await bundleOf({ endpoints, authenticator: 'DEFAULT', ...more }, {} as never)
+    const { warnings } = await readBundle(bundle, createLimits())
+    return warnings.map(({ code, line, message }) => `${code} ${line} ${message}`)
+  }
+  expect(await warningsOf({ permissions: ['Edit'] })).toEqual([
+    'endpoint_permission_unlisted 1 "endpoints.GET /a" requires the permission "Edti", which no manifest lists, so no user can have it; did you mean "Edit"?',
+  ])
+  expect(await warningsOf({})).toEqual([])
+})
