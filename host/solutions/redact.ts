@@ -7,6 +7,8 @@ export type Redact = (text: string) => string
  */
 const LONGEST = 10_000
 const LONGEST_NAME = 40
+/** How many leading characters of a secret are searched for. V8 refuses patterns for more than 32,748 characters. */
+const LONGEST_START = 10_000
 
 /**
  * Creates a function that replaces secrets with their names in brackets. Secrets are the passwords, tokens and
@@ -25,13 +27,20 @@ export function createRedact(secrets: ReadonlyMap<string, string>): Redact {
 function makeRedact(secrets: ReadonlyMap<string, string>): Redact {
   const names = new Map<string, string>()
   for (const [name, secret] of secrets) {
-    for (const spelling of spellings(secret)) if (!names.has(spelling)) names.set(spelling, shownName(name))
+    for (const start of spellings(secret).map(startOf)) if (!names.has(start)) names.set(start, shownName(name))
   }
   if (names.size === 0) return (text) => text
   // Longest first, so that a value that contains a shorter one is replaced as a whole.
   const longestFirst = [...names.keys()].sort((a, b) => b.length - a.length)
   const pattern = new RegExp(longestFirst.map(patternOf).join('|'), 'gu')
-  return (text) => text.replace(pattern, (found) => `[${names.get(found)}]`).slice(0, LONGEST)
+  const nameOf = (found: string) => names.get(found) ?? [...names].find(([start]) => found.startsWith(start))?.[1]
+  return (text) => text.replace(pattern, (found) => `[${nameOf(found)}]`).slice(0, LONGEST)
+}
+
+/** The part of a value that is searched for, without half of a surrogate pair. */
+function startOf(spelling: string): string {
+  if (spelling.length < LONGEST_START) return spelling
+  return spelling.slice(0, LONGEST_START).replace(/[\ud800-\udbff]$/, '')
 }
 
 /** Returns the fields of a login that contain secrets. */
@@ -39,10 +48,14 @@ export function secretFields(fields: ReadonlyMap<string, string>): Map<string, s
   return new Map([...fields].filter(([name]) => name === 'password' || name.startsWith('custom_')))
 }
 
-/** Values of one or two characters occur within many words, so they match only as whole words. */
-function patternOf(spelling: string): string {
-  const escaped = RegExp.escape(spelling)
-  return spelling.length > 2 ? escaped : `(?<![\\p{L}\\p{N}])${escaped}(?![\\p{L}\\p{N}])`
+/**
+ * Values of one or two characters occur within many words, so they match only as whole words. After the start of a very
+ * long value, the rest of the text matches too.
+ */
+function patternOf(start: string): string {
+  const escaped = RegExp.escape(start)
+  if (start.length >= LONGEST_START - 1) return `${escaped}[^]*`
+  return start.length > 2 ? escaped : `(?<![\\p{L}\\p{N}])${escaped}(?![\\p{L}\\p{N}])`
 }
 
 /** The browser sends the name, so keep only the characters that a field name needs. */

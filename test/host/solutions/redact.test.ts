@@ -24,3 +24,20 @@ test('redact: many short values with long names cannot make a line grow without 
   const fields = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`custom_${'a'.repeat(3000)}${n}`, 'aaa']))
   expect(redactWith(fields)('a'.repeat(8192)).length).toBe(10_000)
 })
+
+test.each([
+  ['letters', 'a'.repeat(60_000)],
+  ['quotes', '"'.repeat(40_000)],
+  ['surrogate pairs', `x${'\u{1f600}'.repeat(30_000)}`],
+])('redact: a very long value is replaced together with the rest of the text: %s', (_what, password) => {
+  const redact = redactWith({ password, custom_x: 'abc' })
+  for (const written of [password, JSON.stringify(password), encodeURIComponent(password)]) {
+    expect(redact(`abc is wrong: ${written} abc`)).toMatch(/^\[custom_x\] is wrong: "?\[password\]$/)
+  }
+  expect(redact('sign-in of anna, abc')).toBe('sign-in of anna, [custom_x]')
+})
+
+test('redact: a text that contains only the start of a very long value is replaced too', () => {
+  const start = 'a'.repeat(9_999)
+  expect(redactWith({ custom_x: `${start}\u{1f600}${start}` })(`${start}bc`)).toBe('[custom_x]')
+})
