@@ -294,14 +294,6 @@ export const ERRORS = {
     advice:
       'Connect the Satellite to its control center: set `ENVIRONMENT=onprem`, `CLOUD_URL` and `REMOTE_ENVIRONMENT_TOKEN`. Or choose another `authenticator` in `solution.json`.',
   },
-  ERR_SOLUTION_BROKEN: {
-    status: 503,
-    fixedBy: 'solution',
-    page: 'broken',
-    maybeFixedByVersion: true,
-    advice:
-      'In the solution’s log, find the script that crashes. Fix it and upload the solution again. `Retry-After` contains the time until the host retries.',
-  },
   ERR_OUTBOUND_INVALID: {
     status: 500,
     fixedBy: 'solution',

@@ -15,7 +15,6 @@ export type ErrorKind =
   | 'stopping'
   | 'maintenance'
   | 'mode-unavailable'
-  | 'broken'
   | 'busy'
   | 'throttled'
   | 'database'

@@ -25,7 +25,6 @@ const KINDS: readonly ErrorKind[] = [
   'stopping',
   'maintenance',
   'mode-unavailable',
-  'broken',
   'busy',
   'throttled',
   'database',
