@@ -107,6 +107,7 @@ const Health = z
           .enum(['connecting', 'connected', 'away', 'barred'])
           .describe('`away`: the control center is unreachable; `barred`: it rejects the URL or token'),
         since: EpochMs,
+        why: z.string().nullable().describe('why the last request failed, if `state` is `away`'),
         number: z
           .int()
           .nullable()

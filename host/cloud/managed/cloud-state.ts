@@ -9,6 +9,8 @@ export type CloudState = {
   readonly state: 'connecting' | 'connected' | 'away' | 'barred'
   /** When `state` last changed. */
   readonly since: number
+  /** If `state` is `away`: why the last request failed. */
+  readonly why: string | null
   /** The sequence number of the last desired state that was processed; null if there was none. */
   readonly number: number | null
   readonly triedAt: number | null
@@ -39,6 +41,7 @@ export function createCloudStates(controlCenter: string, log: Pick<Logger, 'info
   let now: CloudState = {
     state: 'connecting',
     since: Date.now(),
+    why: null,
     number: null,
     triedAt: null,
     failed: [],
@@ -50,12 +53,14 @@ export function createCloudStates(controlCenter: string, log: Pick<Logger, 'info
     answers() {
       if (now.state === 'connected') return false
       if (now.state !== 'connecting') log.info({ controlCenter }, 'the control center responds again')
-      now = { ...now, state: 'connected', since: Date.now() }
+      now = { ...now, state: 'connected', since: Date.now(), why: null }
       return true
     },
     gone(answer) {
-      if (now.state === answer.kind) return false
-      now = { ...now, state: answer.kind, since: Date.now() }
+      const isNews = now.state !== answer.kind
+      now = { ...now, state: answer.kind, why: answer.kind === 'away' ? answer.why : null }
+      if (!isNews) return false
+      now = { ...now, since: Date.now() }
       if (answer.kind === 'away') log.warn({ controlCenter, why: answer.why }, AWAY)
       else log.error({ controlCenter, status: answer.status }, barredText(answer.status))
       return true

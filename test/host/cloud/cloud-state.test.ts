@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createCloudStates } from '../../../host/cloud/managed/cloud-state.ts'
+import { cloudFindings } from '../../../host/health/cloud-findings.ts'
 
 function statesOf() {
   const logged: string[] = []
@@ -14,7 +15,9 @@ test('cloud state: each change is logged once; the first contact is not a change
   expect(logged).toEqual([])
   const away = { kind: 'away', why: 'the control center returned HTTP 503', wait: null } as const
   expect([states.gone(away), states.gone(away)]).toEqual([true, false])
-  expect(states.now()).toMatchObject({ state: 'away' })
+  expect(states.now()).toMatchObject({ state: 'away', why: 'the control center returned HTTP 503' })
+  states.gone({ kind: 'away', why: 'ECONNREFUSED', wait: null })
+  expect(cloudFindings(states.now())).toEqual([{ key: 'cloud.away', values: ['ECONNREFUSED'] }])
   expect(states.answers()).toBe(true)
   expect(logged).toEqual([expect.stringContaining('is unreachable'), 'the control center responds again'])
 })
