@@ -5,7 +5,7 @@ import type { Audit } from '../access/audit.ts'
 import type { Desired, DesiredContent, DesiredStates } from '../desired/desired.ts'
 import type { Reports } from '../satellites/reports.ts'
 import { CHANGED, judge, silence } from './judge.ts'
-import type { Rollout, RolloutStep, Rollouts, StepFailure, StepState } from './rollouts.ts'
+import type { Rollout, RolloutStep, Rollouts, StepChange, StepFailure, StepState } from './rollouts.ts'
 import { versionBefore } from './version-before.ts'
 
 /** Advances rollouts, and resumes them after a restart of the control center. */
@@ -71,18 +71,9 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
     if (await rollouts.changeStep(rollout.id, step.position, ['waiting'], change)) await ask(rollout, step)
   }
 
-  async function ask(rollout: Rollout, { position, environment }: RolloutStep): Promise<void> {
-    const { package: name, sha256, version } = rollout
-    const change = await desiredStates
-      .change(environment, (last) => withVersion(last, name, { sha256, version }))
-      .then(({ number }) => ({ number }))
-      .catch((error: unknown) => {
-        // Trying again would not help, for example if the environment already has the maximum number of solutions.
-        if (!isRefusal(error)) throw error
-        const failure: StepFailure = { code: 'unasked', message: error.message, faults: [] }
-        return { state: 'failed' as const, endedAt: now(), failure }
-      })
-    await rollouts.changeStep(rollout.id, position, ['running'], change)
+  async function ask(rollout: Rollout, step: RolloutStep): Promise<void> {
+    const change = await requestVersion(parts, rollout, step, now)
+    await rollouts.changeStep(rollout.id, step.position, ['running'], change)
   }
 
   async function takeBack(rollout: Rollout): Promise<void> {
@@ -170,6 +161,28 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
       await stopLooking()
       await looking
     },
+  }
+}
+
+/** Requests the rollout's version for a step's environment. @returns the change to the step */
+async function requestVersion(
+  { rollouts, desiredStates }: Pick<RunnerParts, 'rollouts' | 'desiredStates'>,
+  { organisation, id, package: name, sha256, version }: Rollout,
+  { position, environment }: RolloutStep,
+  now: () => number,
+): Promise<StepChange> {
+  try {
+    const { number } = await desiredStates.change(environment, async (last) => {
+      // Another control center may have started to roll the step back.
+      const { steps } = await rollouts.need(organisation, id)
+      const isRunning = steps.some((step) => step.position === position && step.state === 'running')
+      return isRunning ? withVersion(last, name, { sha256, version }) : null
+    })
+    return { number }
+  } catch (error) {
+    // Trying again would not help, for example if the environment already has the maximum number of solutions.
+    if (!isRefusal(error)) throw error
+    return { state: 'failed', endedAt: now(), failure: { code: 'unasked', message: error.message, faults: [] } }
   }
 }
 

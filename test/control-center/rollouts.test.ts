@@ -72,11 +72,11 @@ async function start(more: Partial<Parameters<Rollouts['create']>[0]> = {}): Pro
 }
 
 /** Starts a rollout runner that checks all rollouts once, then stops it. */
-async function look(): Promise<void> {
+async function look(states: DesiredStates = desiredStates): Promise<void> {
   const runner = createRolloutRunner(
     {
       rollouts,
-      desiredStates,
+      desiredStates: states,
       reports: { live: async (environment) => said.get(environment) ?? [] },
       audit: createAudit(db, 1000),
       log: { error: (of: unknown) => expect(of).toBeUndefined() },
@@ -235,6 +235,23 @@ test('rollouts: a rollback restores exactly the previous state, with a higher nu
   await answer(1)
   await look()
   expect(await states(rollout)).toBe('rolled-back undone undone left')
+})
+
+test('rollouts: if another control center rolls a step back before the version is requested, the version is not requested', async () => {
+  const rollout = await start({ environments: [places[0]?.id ?? ''] })
+  const slow: DesiredStates = {
+    ...desiredStates,
+    async change(...given) {
+      await rollouts.move(rollout.id, ['running'], 'rolling-back')
+      await look()
+      return desiredStates.change(...given)
+    },
+  }
+  await look(slow)
+  expect((await desiredStates.get(places[0]?.id ?? '')).solutions).toEqual({})
+  await answer(0)
+  await look()
+  expect(await states(rollout)).toBe('rolled-back undone')
 })
 
 test('rollouts: if there was no desired state before, a rollback restores what the Satellite reported', async () => {
