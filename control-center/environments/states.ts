@@ -3,7 +3,7 @@ import type { CenterDatabase } from '../database/tables.ts'
 
 /** The last reported state of an environment. */
 export type EnvironmentState = {
-  /** Whether the last report is less than `CONNECTED` ms old. */
+  /** Whether the last report arrived less than `CONNECTED` ms ago. */
   readonly isConnected: boolean
   /** When the last report arrived, in epoch ms. */
   readonly lastSeenAt: number
@@ -19,7 +19,7 @@ export interface EnvironmentStates {
 }
 
 /**
- * An environment is shown as disconnected if its last report is older than this, in ms. Satellites report at least
+ * An environment is shown as disconnected if its last report differs from the current time by this or more, in ms. Satellites report at least
  * every 30 s.
  */
 const CONNECTED = 120_000
@@ -30,7 +30,8 @@ const Health = z.object({ health: z.enum(['good', 'warning', 'bad']), findings: 
 /** @param now returns the current time in epoch milliseconds */
 export function createEnvironmentStates(db: CenterDatabase, now: () => number = Date.now): EnvironmentStates {
   function stateOf({ last_seen_at, version, health }: Row): EnvironmentState {
-    const isConnected = last_seen_at > now() - CONNECTED
+    // A time further in the future is from before the clock was set back.
+    const isConnected = Math.abs(now() - last_seen_at) < CONNECTED
     return { isConnected, lastSeenAt: last_seen_at, version, health: healthOf(health) }
   }
 

@@ -45,6 +45,8 @@ export function createReports(
       .select(columns)
       .where('environment', '=', environment)
       .where('seen_at', '>=', now() - LIVE_FOR)
+      // Reports from before the clock was set back. Their nodes report again if they are running.
+      .where('seen_at', '<=', now() + LIVE_FOR)
       .orderBy('seen_at', 'desc')
     return firstRows(db, query, MOST_NODES).execute()
   }

@@ -5,8 +5,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Report } from '../../base/protocol/protocol.ts'
 import { readCenterSettings } from '../../control-center/config/settings.ts'
+import type { CenterDatabase } from '../../control-center/database/tables.ts'
 import { createWaiting } from '../../control-center/desired/waiting.ts'
 import { createEnvironments } from '../../control-center/environments/environments.ts'
+import { createEnvironmentStates } from '../../control-center/environments/states.ts'
 import { openCenterDatabase } from '../../control-center/migrations/open.ts'
 import { createReports } from '../../control-center/satellites/reports.ts'
 import { readStatement } from '../../host/cloud/managed/statement.ts'
@@ -140,14 +142,23 @@ test('satellites: only the known fields in an error are stored', async () => {
   expect((await ask(token, 'report', { ...report(), results: long })).status).toBe(422)
 })
 
-test('satellites: storing a report does not read other nodes’ reports', async () => {
-  const time = 1_700_000_000_000
+/** Calls `work` with a new database that contains one environment. */
+async function withEnvironment(work: (db: CenterDatabase, environment: string) => Promise<void>): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), 'reports-test-'))
   const db = await openCenterDatabase(readCenterSettings({ PLATFORM_HOME: home }))
   try {
     const organisation = { id: 'o', name: 'acme', title: 'Acme', created_at: 0 }
     await db.insertInto('organisations').values(organisation).execute()
-    const { id } = await createEnvironments(db).create('o', { name: 'one', type: 'onprem' })
+    await work(db, (await createEnvironments(db).create('o', { name: 'one', type: 'onprem' })).id)
+  } finally {
+    await db.destroy()
+    rmSync(home, { recursive: true, force: true })
+  }
+}
+
+test('satellites: storing a report does not read other nodes’ reports', () =>
+  withEnvironment(async (db, id) => {
+    const time = 1_700_000_000_000
     const reports = createReports(
       db,
       () => {},
@@ -161,11 +172,21 @@ test('satellites: storing a report does not read other nodes’ reports', async 
     const { health } = await db.selectFrom('environment_states').select('health').executeTakeFirstOrThrow()
     const state = { health: 'warning', findings: ['The disk is full.', 'x'.repeat(500)], nodes: 2 }
     expect(JSON.parse(String(health))).toEqual(state)
-  } finally {
-    await db.destroy()
-    rmSync(home, { recursive: true, force: true })
-  }
-})
+  }))
+
+test('satellites: after the control center’s clock was set back, earlier reports don’t count', () =>
+  withEnvironment(async (db, id) => {
+    const clock = { time: 1_700_000_000_000 }
+    const now = () => clock.time
+    const reports = createReports(db, () => {}, now)
+    const states = createEnvironmentStates(db, now)
+    await reports.take(id, report())
+    expect([(await reports.live(id)).length, (await states.find(id))?.isConnected]).toEqual([1, true])
+    clock.time -= 60 * 60_000
+    expect([(await reports.live(id)).length, (await states.find(id))?.isConnected]).toEqual([0, false])
+    await reports.take(id, report())
+    expect([(await reports.live(id)).length, (await states.find(id))?.isConnected]).toEqual([1, true])
+  }))
 
 test('satellites: each environment can report a limited amount per half minute, independently of others', async () => {
   const { token } = await center.environment('talks')
