@@ -86,7 +86,7 @@ export function createClientCaller({ supervisor, bindings, log, storeRuns, calle
     }
 
     function failed(failure: Failed): ClientCallResult {
-      write(failureLine(failure))
+      write(failureLine(failure, nameOf(asked)))
       return { failure, effects: noEffects() }
     }
   }

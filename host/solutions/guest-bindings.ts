@@ -78,11 +78,19 @@ export function createGuestBindings({ plugins, limits, onPluginError }: GuestBin
   }
 }
 
-/** Returns the line that the solution's log gets for a failed call. */
-export function failureLine({ code, message, position, limit }: Failed): NewLogLine {
-  const used = limit?.used === undefined ? '' : `; used: ${limit.used}`
-  const limited = limit ? ` (limit ${limit.name}: ${limit.allowed}${used})` : ''
-  return { level: 'error', code, message: `${message}${limited}`, ...(position ? { position } : {}) }
+/**
+ * Returns the line that the solution's log gets for a failed call.
+ * @param entry the function or event that was called. The line shows it only if the failure has no position, as it is
+ *   then the only hint for the author
+ */
+export function failureLine({ code, message, position, limit }: Failed, entry: string | null = null): NewLogLine {
+  const facts = [
+    limit && `limit ${limit.name}: ${limit.allowed}`,
+    limit?.used !== undefined && `used: ${limit.used}`,
+    position === undefined && entry !== null && `in ${entry}`,
+  ].filter((fact) => typeof fact === 'string')
+  const shown = facts.length > 0 ? `${message} (${facts.join('; ')})` : message
+  return { level: 'error', code, message: shown, ...(position ? { position } : {}) }
 }
 
 /** Applies login decisions first. If no user was signed in, a login call's other commands affect only its response. */

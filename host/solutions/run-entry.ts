@@ -93,7 +93,7 @@ export function createEntryRunner({ supervisor, bindings, log, storeRuns, called
       const values = rules.result === 'text' ? valuesOf(outcome) : null
       return { result, failure, effects: call.effects, values: values ?? {}, hasValues: values !== null }
     }
-    writeScripts(failureLine(failure))
+    writeScripts(failureLine(failure, label))
     return { failure, effects: noEffects(), values: {}, hasValues: false }
 
     function applied(returned: Extract<Outcome, { code: 'returned' }>): Failed | null {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openClient, openClientPage } from '../support/client-page.ts'
-import { addClientSolution, button, label, outputOf } from '../support/client-solution.ts'
+import { addClientSolution, button, label, linesOf, outputOf } from '../support/client-solution.ts'
 import { formWith } from '../support/forms.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
@@ -106,6 +106,19 @@ test('client: an error in a handler is reported with a reference, and the handle
   expect(page.text('main', 'count')).toBe('before it failed')
   const { text } = await page.frame('message')
   expect(text).toMatch(/reference [0-9A-Z-]+/)
+})
+
+test('client: if an error has no position in the scripts, the log names the event', async () => {
+  await addClientSolution(host, 'nowhere', {
+    elements: [button('text'), button('fault')],
+    script: "function text() { throw 'no' }\nfunction fault() { throw new Error('no') }",
+  })
+  const page = await openClient(host.url, 'nowhere', createVisitor(host.url))
+  for (const name of ['text', 'fault']) await page.press('main', name)
+  expect((await linesOf(host, 'nowhere')).map(({ message }) => message)).toEqual([
+    'Thrown value: no (in forms.main.text.onAction)',
+    'Error: no',
+  ])
 })
 
 test('client: setLocale immediately changes the language of the form and the page', async () => {

@@ -95,7 +95,7 @@ test('a client process that exceeds its memory limit is reported as script_memor
   }
   expect(log.items.at(-1)?.code).toBe('script_memory')
   expect(log.items.at(-1)?.message).toMatch(
-    /PROCESS_MEMORY allows at most 150 MB \(limit PROCESS_MEMORY: 157286400; used: \d{9}\)$/,
+    /PROCESS_MEMORY allows at most 150 MB \(limit PROCESS_MEMORY: 157286400; used: \d{9}; in onSolutionOpen\)$/,
   )
 })
 
