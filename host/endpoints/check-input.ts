@@ -27,9 +27,40 @@ export function createInputCheck({ declaration }: Endpoint): InputCheck {
   }
 }
 
-/** Exported so that a test can check each schema keyword, because zod may ignore keywords that it doesn't support. */
+/**
+ * Returns a check that also rejects properties that the schema doesn't list. Exported so that a test can check each
+ * schema keyword, because zod may ignore keywords that it doesn't support.
+ */
 export function zodOf(schema: InputSchema): z.ZodType {
-  return z.fromJSONSchema(strictSchema(schema) as Parameters<typeof z.fromJSONSchema>[0])
+  const { type, properties = {}, required = [], items, enum: values } = schema
+  if (type === 'object' && values === undefined) {
+    const fields = Object.entries(properties).map(([name, one]) => {
+      const field = zodOf(one)
+      return [name, required.includes(name) ? field : field.optional()] as const
+    })
+    return z.strictObject(Object.fromEntries(fields))
+  }
+  if (type === 'array' && values === undefined && items !== undefined) return listOf(schema, zodOf(items))
+  return z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0])
+}
+
+/**
+ * Stops at `MOST_FAULTS`. Zod itself would collect an error for every missing property of every item: a small body
+ * with many items would block the host for seconds and exhaust its memory.
+ */
+function listOf(schema: InputSchema, item: z.ZodType): z.ZodType {
+  const list = { ...schema, items: {} } as Parameters<typeof z.fromJSONSchema>[0]
+  return z.fromJSONSchema(list).superRefine((values, found) => {
+    let left = MOST_FAULTS
+    for (const [index, value] of (values as unknown[]).entries()) {
+      const faults = item.safeParse(value).error?.issues.slice(0, left) ?? []
+      for (const { path, message } of faults) {
+        found.addIssue({ code: 'custom', path: [index, ...path], message, input: value })
+      }
+      left -= faults.length
+      if (left === 0) return
+    }
+  })
 }
 
 /** Returns a schema that also rejects properties that the given schema doesn't list. */

@@ -43,6 +43,27 @@ test('input schemas: undeclared properties are refused at every level, even with
   for (const value of [[{ b: 1 }], [{ a: { b: 1 } }]]) expect(zodOf(nested).safeParse(value).success).toBe(false)
 })
 
+test('input schemas: the check of a list stops after 20 errors', () => {
+  const names = Array.from({ length: 30 }, (_, index) => `p${index}`)
+  const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' } as const]))
+  const items: InputSchema = { type: 'object', properties, required: names }
+  const errorsOf = (schema: InputSchema, value: unknown) => zodOf(schema).safeParse(value).error?.issues ?? []
+  const list: InputSchema = { type: 'array', items }
+  const [first, ...others] = errorsOf(
+    list,
+    Array.from({ length: 1000 }, () => ({})),
+  )
+  expect(first?.path).toEqual([0, 'p0'])
+  expect(others).toHaveLength(19)
+  const twice = Array.from({ length: 100 }, () => Array.from({ length: 100 }, () => ({})))
+  expect(errorsOf({ type: 'array', items: list }, twice)).toHaveLength(20)
+  const good = Object.fromEntries(names.map((name) => [name, 'a']))
+  expect(errorsOf(list, [good, { ...good, p7: 1 }, good, { ...good, p8: 1 }]).map(({ path }) => path)).toEqual([
+    [1, 'p7'],
+    [3, 'p8'],
+  ])
+})
+
 test('paths: at each segment, literals take precedence over parameters', () => {
   const run = { function: 'run', authentication: 'none' }
   const addresses = ['GET /{a}/{b}', 'GET /a/{b}', 'GET /{a}/b', 'POST /a/b', 'PUT /a']
