@@ -1,4 +1,5 @@
 import { PlatformError } from '../../runtime/errors.ts'
+import { inTime } from '../program/in-time.ts'
 
 /** Timeout in ms for a short database query during a browser request. */
 export const SHORT_ANSWER = 4000
@@ -11,14 +12,8 @@ const RETRY_AFTER = 5
  * error. The query is not cancelled and may still take effect, so the caller must be able to repeat it safely.
  * @throws ERR_DATABASE_UNREACHABLE
  */
-export async function answeredWithin<T>(milliseconds: number, answer: Promise<T>): Promise<T> {
-  const { promise: tooLate, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(unanswered(milliseconds)), milliseconds)
-  try {
-    return await Promise.race([answer, tooLate])
-  } finally {
-    clearTimeout(timer)
-  }
+export function answeredWithin<T>(milliseconds: number, answer: Promise<T>): Promise<T> {
+  return inTime(milliseconds, answer, () => unanswered(milliseconds))
 }
 
 function unanswered(milliseconds: number): PlatformError {

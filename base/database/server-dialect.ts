@@ -1,5 +1,6 @@
 import type { CompiledQuery, DatabaseConnection, Dialect, Driver, QueryResult } from 'kysely'
 import { PlatformError } from '../../runtime/errors.ts'
+import { inTime } from '../program/in-time.ts'
 import { CONNECT_TIME, type DatabaseServer, type ServerKind } from './kind.ts'
 
 /** Retry-After in seconds, sent when the database is unreachable. */
@@ -68,7 +69,7 @@ function mappedDriver(driver: Driver, mapErrors: MapErrors): Driver {
   return {
     init: (options) => driver.init(options),
     acquireConnection: async (options) =>
-      new MappedConnection(await mapErrors(inTime(driver, driver.acquireConnection(options))), mapErrors),
+      new MappedConnection(await mapErrors(connectedInTime(driver, driver.acquireConnection(options))), mapErrors),
     releaseConnection: (connection, options) => driver.releaseConnection(innerOf(connection), options),
     beginTransaction: (connection, settings) => mapErrors(driver.beginTransaction(innerOf(connection), settings)),
     commitTransaction: (connection) => mapErrors(driver.commitTransaction(innerOf(connection))),
@@ -81,19 +82,16 @@ function mappedDriver(driver: Driver, mapErrors: MapErrors): Driver {
  * Limits how long a caller waits for a connection. A connection that arrives later is returned to the pool.
  * @throws an ETIMEDOUT error after the timeout
  */
-async function inTime(driver: Driver, connecting: Promise<DatabaseConnection>): Promise<DatabaseConnection> {
-  const { promise: tooLate, reject } = Promise.withResolvers<never>()
+async function connectedInTime(driver: Driver, connecting: Promise<DatabaseConnection>): Promise<DatabaseConnection> {
   // All database kinds treat ETIMEDOUT as an unreachable server.
   const error = Object.assign(new Error('no database connection became available in time'), { code: 'ETIMEDOUT' })
   // This timeout is slightly longer than the pool's own, because the pool's error is more specific.
-  const timer = setTimeout(() => reject(error), CONNECT_TIME + 200)
+  const time = CONNECT_TIME + 200
   try {
-    return await Promise.race([connecting, tooLate])
+    return await inTime(time, connecting, () => error)
   } catch (failure) {
     if (failure === error) connecting.then((late) => driver.releaseConnection(late)).catch(() => {})
     throw failure
-  } finally {
-    clearTimeout(timer)
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Http2ServerRequest } from 'node:http2'
 import type { Middleware } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
+import { finishesWithin } from '../program/in-time.ts'
 
 /**
  * The steps of a shutdown. A draining host first reports that it isn't ready, so that load balancers send new work to
@@ -38,9 +39,9 @@ export function createDraining(time: number): Draining {
     async drain(move) {
       isReady = false
       if (time > 0) {
-        await passed(time / 2, hurried.promise)
+        await finishesWithin(time / 2, hurried.promise)
         move(time / 2)
-        await passed(time / 2, hurried.promise)
+        await finishesWithin(time / 2, hurried.promise)
       }
       setTimeout(() => {
         isRefusing = true
@@ -74,11 +75,4 @@ export function refuseWhileStopping({ isRefusing }: Pick<Draining, 'isRefusing'>
       throw new PlatformError('ERR_STOPPING', 'The host is stopping. Try again in a few seconds.', { retryAfter: 5 })
     return next()
   }
-}
-
-async function passed(milliseconds: number, hurried: Promise<void>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, milliseconds)
-  await Promise.race([promise, hurried])
-  clearTimeout(timer)
 }

@@ -1,5 +1,6 @@
 import type { Transporter } from 'nodemailer'
 import type { MailSettings } from '../config/mail-settings.ts'
+import { inTime } from '../program/in-time.ts'
 
 /** An email's recipient and content. The content is plain text, so nothing in it is interpreted as markup. */
 export type MailText = { readonly to: string; readonly subject: string; readonly text: string }
@@ -47,21 +48,15 @@ export function createHandOver(
   }
 
   return async ({ to, subject, text }) => {
-    const signal = Promise.withResolvers<never>()
-    const timer = setTimeout(
-      () => signal.reject(new Error(`the mail server did not accept the email within ${times.all / 1000} s`)),
-      times.all,
-    )
+    const late = () => new Error(`the mail server did not accept the email within ${times.all / 1000} s`)
     try {
       const mail = { from: { ...from }, to: { name: '', address: to }, subject, text, disableFileAccess: true }
       transport ??= openTransport()
       const sent = transport.then((opened) => opened.sendMail(mail))
-      await Promise.race([sent, signal.promise])
+      await inTime(times.all, sent, late)
       return { outcome: 'sent' }
     } catch (error) {
       return whyNot(error)
-    } finally {
-      clearTimeout(timer)
     }
   }
 }

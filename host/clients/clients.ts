@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { WebSocketServer } from 'ws'
 import { networkOf } from '../../base/http/network.ts'
 import { createWebSocketServer } from '../../base/http/upgrades.ts'
+import { finishesWithin } from '../../base/program/in-time.ts'
 import { repeat } from '../../base/work/repeat.ts'
 import type { LimitName } from '../../runtime/limits.ts'
 import type { NewLogLine } from '../solutions/solution-log.ts'
@@ -209,12 +210,12 @@ export function createClients(given: ClientsParts): Clients {
         for (const socket of sockets.clients) socket.terminate()
       }, STOP_TIME).unref()
       const moved = Promise.all([...clients.values()].map((client) => client.move(GOING_AWAY)))
-      const isInTime = await within(ANSWERED_WITHIN, moved)
+      const isInTime = await finishesWithin(ANSWERED_WITHIN, moved)
       // Also close sockets that have no client, and those of calls that are still running. Otherwise, the HTTP servers
       // would wait for them.
       for (const socket of sockets.clients) socket.close(GOING_AWAY)
-      if (!isInTime) await within(STOP_TIME - ANSWERED_WITHIN, moved)
-      await within(STOP_TIME, parts.lateSignOuts.endAll())
+      if (!isInTime) await finishesWithin(STOP_TIME - ANSWERED_WITHIN, moved)
+      await finishesWithin(STOP_TIME, parts.lateSignOuts.endAll())
     },
   }
 }
@@ -234,13 +235,6 @@ function limitMet(
   }
   const ofSession = of.filter((one) => one.found?.cookie === found.cookie)
   return ofSession.length >= limits.CLIENTS_SESSION ? 'CLIENTS_SESSION' : null
-}
-
-/** @returns whether `done` settled within `time` ms */
-async function within(time: number, done: Promise<unknown>): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<false>()
-  const timer = setTimeout(resolve, time, false)
-  return Promise.race([done.then(() => true), promise]).finally(() => clearTimeout(timer))
 }
 
 /**

@@ -1,6 +1,7 @@
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import { connect as connectSecure, type TLSSocket } from 'node:tls'
 import { Client, type Entry, type Filter, ResultCodeError, type SearchOptions } from 'ldapts'
+import { inTime } from '../../base/program/in-time.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { createGate } from '../../runtime/gate.ts'
 import type { Directory } from './directories.ts'
@@ -264,17 +265,9 @@ type Checked = { readonly isAfterOneMessage: () => boolean }
  * Waits for `work`.
  * @throws Error at the time `until`, on the clock of `performance.now()`
  */
-async function within<T>(work: Promise<T>, until: number): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(
-    () => reject(new Error('the server did not respond in time')),
-    Math.max(until - performance.now(), 0),
-  )
-  try {
-    return await Promise.race([work, promise])
-  } finally {
-    clearTimeout(timer)
-  }
+function within<T>(work: Promise<T>, until: number): Promise<T> {
+  const left = Math.max(until - performance.now(), 0)
+  return inTime(left, work, () => new Error('the server did not respond in time'))
 }
 
 /** @param url the server that failed; by default, all servers */

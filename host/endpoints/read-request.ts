@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Context } from 'koa'
 import { readQuery, readRaw } from '../../base/http/read-body.ts'
 import { stateOf } from '../../base/http/request.ts'
+import { inTime } from '../../base/program/in-time.ts'
 import { decodeUtf8, parseStrictJson } from '../../runtime/bundle/strict-json.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
@@ -23,7 +24,7 @@ export async function readRawBody(ctx: Context, limits: Limits, network: Network
   if (!hasBody(ctx)) return null
   const kind = kindOf(ctx)
   const { address } = stateOf(ctx).client
-  const bytes = await network.reading(address, () => inTime(ctx, readRaw(ctx, limits.REQUEST_BODY)))
+  const bytes = await network.reading(address, () => readInTime(ctx, readRaw(ctx, limits.REQUEST_BODY)))
   return bytes.length === 0 ? null : { kind, bytes }
 }
 
@@ -84,19 +85,12 @@ function kindOf(ctx: Context): BodyKind {
 }
 
 /** Ends the request if its body arrives too slowly. */
-async function inTime<T>(ctx: Context, reading: Promise<T>): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => {
+function readInTime<T>(ctx: Context, reading: Promise<T>): Promise<T> {
+  return inTime(BODY_TIME, reading, () => {
     // Close the connection once the response has been sent, because the rest of the body isn't read.
     ctx.res.once('finish', () => ctx.req.destroy())
-    reject(new PlatformError('ERR_BODY_SLOW', `The request body did not arrive within ${BODY_TIME} ms.`))
-  }, BODY_TIME)
-  try {
-    return await Promise.race([reading, late])
-  } finally {
-    clearTimeout(timer)
-    reading.catch(() => {})
-  }
+    return new PlatformError('ERR_BODY_SLOW', `The request body did not arrive within ${BODY_TIME} ms.`)
+  })
 }
 
 /** @throws ERR_BAD_REQUEST, ERR_BODY_TOO_LARGE */

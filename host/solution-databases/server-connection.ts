@@ -1,4 +1,5 @@
 import type { DatabaseServer } from '../../base/database/kind.ts'
+import { inTime } from '../../base/program/in-time.ts'
 import type { Parameter, Row } from '../../plugins/database/host.ts'
 
 /** A database on one of the operator's servers, and the account to use. */
@@ -43,13 +44,6 @@ export interface QueryServer {
 export const CONNECT_TIME = 2000
 
 /** @throws Error if `work` takes longer than `time` ms */
-export async function within<T>(work: Promise<T>, time: number): Promise<T> {
-  work.catch(() => {})
-  const { promise, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error('the server did not respond in time')), time)
-  try {
-    return await Promise.race([work, promise])
-  } finally {
-    clearTimeout(timer)
-  }
+export function within<T>(work: Promise<T>, time: number): Promise<T> {
+  return inTime(time, work, () => new Error('the server did not respond in time'))
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { DesignedPage } from '../../../base/bundles/login-page.ts'
+import { finishesWithin } from '../../../base/program/in-time.ts'
 import type { LoginPageAnswer } from '../../../base/protocol/protocol.ts'
 import type { SolutionLog } from '../../solutions/solution-log.ts'
 import type { PageCompiler } from './compile-page.ts'
@@ -174,23 +174,16 @@ export function createCloudLoginPages(parts: CloudLoginPagesParts): CloudLoginPa
       const known = held.get(solution)
       if (known !== undefined && isFresh(known)) return known.page
       const { begun, read, done } = asking.get(solution) ?? begin(solution)
-      if (known === undefined || known.page === null) await within(read, FIRST_PATIENCE)
+      if (known === undefined || known.page === null) await finishesWithin(FIRST_PATIENCE, read)
       const patience = held.get(solution)?.page ? PATIENCE : FIRST_PATIENCE
-      await within(done, patience - (performance.now() - begun))
+      const left = patience - (performance.now() - begun)
+      if (left > 0) await finishesWithin(left, done)
       return held.get(solution)?.page ?? null
     },
     async settled() {
       await Promise.all([...asking.values()].map(({ done }) => done))
     },
   }
-}
-
-/** Waits for `done`, but only for the given time. */
-async function within(done: Promise<void>, milliseconds: number): Promise<void> {
-  if (milliseconds <= 0) return
-  const over = new AbortController()
-  await Promise.race([done, wait(milliseconds, undefined, { signal: over.signal }).catch(() => {})])
-  over.abort()
 }
 
 /** `nl_BE` is the table for the locale `nl-BE`. Tables with other names are ignored. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
+import { finishesWithin } from '../../../base/program/in-time.ts'
 import { DesiredAnswer, LONGEST_STATEMENT, LONGEST_WAIT, REPORT_EVERY } from '../../../base/protocol/protocol.ts'
 import { repeat } from '../../../base/work/repeat.ts'
 import type { CloudSettings } from '../../config/cloud-settings.ts'
@@ -141,10 +142,7 @@ export function createManaged(parts: ManagedParts): Managed {
     async stop() {
       await stopReporting()
       stopping.abort()
-      const patience = Promise.withResolvers<void>()
-      const late = setTimeout(patience.resolve, STOP_PATIENCE)
-      await Promise.race([running, patience.promise])
-      clearTimeout(late)
+      await finishesWithin(STOP_PATIENCE, running)
     },
   }
 }
