@@ -4,6 +4,7 @@ import { certificateProblem } from '../base/outbound/certificate-problem.ts'
 import { SOLHOST } from '../base/program/program-name.ts'
 import { CommandError } from '../base/terminal/command.ts'
 import { printable } from '../base/terminal/terminal.ts'
+import { parsedJson } from '../runtime/json.ts'
 
 /** A response from the admin API; `body` is the parsed JSON, or null if it is not JSON. */
 export type ApiAnswer = { readonly status: number; readonly body: unknown; readonly location: string | null }
@@ -155,15 +156,7 @@ async function read(response: IncomingMessage, url: URL): Promise<ApiAnswer> {
     throw unreachable(url, error as Error)
   }
   const location = response.headers.location ?? null
-  return { status: response.statusCode ?? 0, body: jsonOf(Buffer.concat(chunks).toString('utf8')), location }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
+  return { status: response.statusCode ?? 0, body: parsedJson(Buffer.concat(chunks).toString('utf8')), location }
 }
 
 const ADVICE: Readonly<Record<string, string>> = {

@@ -10,6 +10,7 @@ import {
   type FormDefinition,
   MAX_NESTING,
 } from '../runtime/forms/form-definition.ts'
+import { isJsonObject, parsedJson } from '../runtime/json.ts'
 
 const PLUGINS = new URL('../plugins/', import.meta.url)
 
@@ -94,10 +95,10 @@ function ownTypes(files: ReadonlyMap<string, Buffer>): string {
         ? [{ place: place as FileOf<Kind>['place'], path, text: content.toString('utf8') }]
         : []
     })
-  const manifests = ofKind('manifest').map(({ text }) => objectIn(readJson(text)))
+  const manifests = ofKind('manifest').map(({ text }) => objectIn(parsedJson(text)))
   const scripts = ofKind('formScript')
   const forms = ofKind('form').map((form) => formTypes(form, scripts))
-  const texts = ofKind('i18n').flatMap(({ text }) => Object.keys(objectIn(readJson(text))))
+  const texts = ofKind('i18n').flatMap(({ text }) => Object.keys(objectIn(parsedJson(text))))
   const permissions = manifests.flatMap((manifest) => listIn(manifest.permissions).filter(isText))
   const databases = manifests.flatMap((manifest) => Object.keys(objectIn(manifest.databases)))
   return `// This solution
@@ -205,7 +206,7 @@ function elementType(type: string): string {
 }
 
 function formTypes({ place, path, text }: FileOf<'form'>, scripts: readonly FileOf<'formScript'>[]): [string, string] {
-  const form = readJson(text)
+  const form = parsedJson(text)
   const unsaved = isText(objectIn(form).saves) ? '    unsaved: boolean\n' : ''
   const elements = elementsIn(form).map(([name, type]) => `      readonly ${name}: ${elementType(type)}\n`)
   const script = scripts.find(({ path: other }) => other.replace(/\.[jt]s$/, '') === path.replace(/\.json$/, ''))
@@ -250,7 +251,7 @@ function globalsOf(path: string, text: string): string {
 function isAuthenticator(path: string, files: ReadonlyMap<string, Buffer>): boolean {
   const { module } = splitModule(path)
   const manifest = module === null ? undefined : files.get(`modules/${module}/solution.json`)
-  return objectIn(readJson(manifest?.toString('utf8') ?? '')).type === 'authenticator'
+  return objectIn(parsedJson(manifest?.toString('utf8') ?? '')).type === 'authenticator'
 }
 
 type DeclaredFunction = { readonly name: string; readonly parameters: string; readonly doc: string }
@@ -318,16 +319,8 @@ function indented(doc: string): string {
   return doc.replace(/^\s*(?=.)/gm, (space) => (space === '' ? '    ' : '     '))
 }
 
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
-
 function objectIn(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
+  return isJsonObject(value) ? value : {}
 }
 
 function listIn(value: unknown): unknown[] {

@@ -1,6 +1,7 @@
 import { MOST_ENDPOINTS } from './bundle/endpoint-schema.ts'
 import { FAULT_CODES, WARNING_CODES } from './bundle/faults.ts'
 import { MOST_JOBS } from './bundle/job-schema.ts'
+import { isJsonObject } from './json.ts'
 import { FAILURES } from './outcome.ts'
 import type { FromSandbox } from './protocol.ts'
 
@@ -112,7 +113,7 @@ const MESSAGES: Readonly<Record<FromSandbox['kind'], Check>> = {
 export function checkFromSandbox(text: string): FromSandbox | null {
   try {
     const message: unknown = JSON.parse(text)
-    const kind = isRecord(message) ? message.kind : null
+    const kind = isJsonObject(message) ? message.kind : null
     if (typeof kind !== 'string' || !Object.hasOwn(MESSAGES, kind)) return null
     return MESSAGES[kind as FromSandbox['kind']](message) ? (message as FromSandbox) : null
   } catch {
@@ -120,16 +121,12 @@ export function checkFromSandbox(text: string): FromSandbox | null {
   }
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** A check for objects that have all `required` properties and, apart from `optional` ones, no others. */
 function object(required: Readonly<Record<string, Check>>, optional: Readonly<Record<string, Check>> = {}): Check {
   const checks = new Map(Object.entries({ ...required, ...optional }))
   const names = Object.keys(required)
   return (value) => {
-    if (!isRecord(value)) return false
+    if (!isJsonObject(value)) return false
     for (const name of Object.keys(value)) {
       const check = checks.get(name)
       if (check === undefined || !check(value[name])) return false
@@ -152,5 +149,5 @@ function oneOf(values: readonly string[]): Check {
 }
 
 function isTable(value: unknown): boolean {
-  return isRecord(value) && Object.values(value).every(isText)
+  return isJsonObject(value) && Object.values(value).every(isText)
 }

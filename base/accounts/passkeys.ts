@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Tenant } from '../../plugins/security/host.ts'
+import { parsedJson } from '../../runtime/json.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { z } from '../../runtime/zod.ts'
 import type { PlatformKey } from '../config/platform-key.ts'
@@ -260,22 +261,14 @@ const REFUSED = { kind: 'refused' } as const
 
 function readAnswer<Answer>(text: string, schema: z.ZodType<Answer>): Answer | null {
   if (text.length > LONGEST_ANSWER) return null
-  const answer = schema.safeParse(parsed(text))
+  const answer = schema.safeParse(parsedJson(text))
   return answer.success ? answer.data : null
 }
 
 /** @returns the challenge in base64url; null if the data has another type or was created in a cross-origin iframe */
 function challengeIn(clientDataJSON: string, type: 'webauthn.create' | 'webauthn.get'): string | null {
-  const data = ClientData.safeParse(parsed(Buffer.from(clientDataJSON, 'base64url').toString('utf8')))
+  const data = ClientData.safeParse(parsedJson(Buffer.from(clientDataJSON, 'base64url').toString('utf8')))
   return data.success && data.data.type === type ? data.data.challenge : null
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }
 
 async function verifyRegistration(response: z.output<typeof Registration>, challenge: string, place: PasskeyPlace) {

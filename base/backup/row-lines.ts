@@ -1,3 +1,4 @@
+import { isJsonObject, parsedJson } from '../../runtime/json.ts'
 import type { Row } from './read-tables.ts'
 import type { BackupTable } from './tables.ts'
 
@@ -51,8 +52,8 @@ export async function* readLines(pieces: AsyncIterable<Buffer>, table: BackupTab
 }
 
 function rowOf(line: Buffer, { bytes = [] }: BackupTable, number: number): Row {
-  const row = parsed(line)
-  if (row === null || !Object.values(row).every(isPlain))
+  const row = parsedJson(line.toString('utf8'))
+  if (!isJsonObject(row) || !Object.values(row).every(isPlain))
     throw new TypeError(`line ${number} is not a JSON object of column values`)
   for (const column of bytes) {
     if (row[column] === null) continue
@@ -61,15 +62,6 @@ function rowOf(line: Buffer, { bytes = [] }: BackupTable, number: number): Row {
     row[column] = new Uint8Array(Buffer.from(row[column], 'base64'))
   }
   return row
-}
-
-function parsed(line: Buffer): Record<string, unknown> | null {
-  try {
-    const row: unknown = JSON.parse(line.toString('utf8'))
-    return typeof row === 'object' && row !== null && !Array.isArray(row) ? (row as Record<string, unknown>) : null
-  } catch {
-    return null
-  }
 }
 
 function isPlain(value: unknown): boolean {

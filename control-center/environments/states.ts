@@ -1,3 +1,4 @@
+import { parsedJson } from '../../runtime/json.ts'
 import { z } from '../../runtime/zod.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
@@ -56,10 +57,5 @@ export function createEnvironmentStates(db: CenterDatabase, now: () => number = 
 type Row = { last_seen_at: number; version: string | null; health: string | null }
 
 function healthOf(text: string | null): EnvironmentState['health'] {
-  if (text === null) return null
-  try {
-    return Health.safeParse(JSON.parse(text)).data ?? null
-  } catch {
-    return null
-  }
+  return Health.safeParse(parsedJson(text ?? '')).data ?? null
 }

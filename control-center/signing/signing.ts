@@ -3,6 +3,7 @@ import type { PlatformKey } from '../../base/config/platform-key.ts'
 import { insertOnce } from '../../base/database/portable.ts'
 import { DESIRED_TYPE, type DesiredState, LONGEST_STATEMENT } from '../../base/protocol/protocol.ts'
 import { PlatformError } from '../../runtime/errors.ts'
+import { parsedJson } from '../../runtime/json.ts'
 import { z } from '../../runtime/zod.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
@@ -53,7 +54,7 @@ export async function openSigning(db: CenterDatabase, key: PlatformKey): Promise
 async function kept(db: CenterDatabase, key: PlatformKey): Promise<z.infer<typeof PrivateKey> | null> {
   const row = await db.selectFrom('platform').select('value').where('key', '=', PLACE).executeTakeFirst()
   if (row === undefined) return null
-  const read = PrivateKey.safeParse(parsed(key.decrypt(PLACE, row.value)))
+  const read = PrivateKey.safeParse(parsedJson(key.decrypt(PLACE, row.value) ?? ''))
   if (read.success) return read.data
   throw new PlatformError(
     'ERR_PLATFORM_KEY',
@@ -69,12 +70,4 @@ async function make(db: CenterDatabase, key: PlatformKey): Promise<z.infer<typeo
   const created = await kept(db, key)
   if (created === null) throw new TypeError('the new signing key was not stored')
   return created
-}
-
-function parsed(text: string | null): unknown {
-  try {
-    return JSON.parse(text ?? '')
-  } catch {
-    return null
-  }
 }

@@ -11,6 +11,7 @@ import {
 } from '../../base/oauth/providers.ts'
 import { isAllowedAddress } from '../../runtime/address.ts'
 import { OAUTH_SETTING_NAMES, OAuthForm } from '../../runtime/bundle/manifest-schema.ts'
+import { isJsonObject } from '../../runtime/json.ts'
 import type { z } from '../../runtime/zod.ts'
 import { OAuthProblem, quote } from './problems.ts'
 import type { ProviderRequests } from './provider-requests.ts'
@@ -144,7 +145,7 @@ export function loginFailedUrlOf(written: unknown): string | null {
 type Refuse = (what: string) => never
 
 function readSettings(settings: unknown, refuse: Refuse): Settings {
-  if (typeof settings !== 'object' || settings === null || Array.isArray(settings)) {
+  if (!isJsonObject(settings)) {
     return refuse(`the settings must be an object, not ${quote(settings)}`)
   }
   const written = Object.entries(settings).filter(([, value]) => value !== null && value !== undefined)

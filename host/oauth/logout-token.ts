@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../runtime/json.ts'
 import type { Provider } from './provider.ts'
 import { type FindKey, readSignedToken, readUncheckedClaims } from './signed-token.ts'
 import { checkAudience, checkId, checkIssuer, checkTimes, refused } from './token-claims.ts'
@@ -79,9 +80,5 @@ export function readUnchecked(token: string): { readonly iss: string; readonly a
 }
 
 function isEvent(events: unknown): boolean {
-  return isObject(events) && Object.hasOwn(events, EVENT) && isObject((events as Record<string, unknown>)[EVENT])
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isJsonObject(events) && Object.hasOwn(events, EVENT) && isJsonObject(events[EVENT])
 }

@@ -1,5 +1,6 @@
 import { PlatformError } from '../../runtime/errors.ts'
 import { hostPortOf, namesPlaceOf } from '../../runtime/host-port.ts'
+import { isJsonObject } from '../../runtime/json.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Outbound } from '../outbound/outbound.ts'
 import { OAuthProblem, quote } from './problems.ts'
@@ -105,9 +106,7 @@ export function createProviderRequests(
 function readObject(body: Uint8Array): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null
+    return isJsonObject(value) ? value : null
   } catch {
     return null
   }

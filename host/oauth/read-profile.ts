@@ -1,4 +1,5 @@
 import type { ProviderName } from '../../base/oauth/providers.ts'
+import { isJsonObject } from '../../runtime/json.ts'
 import { OAuthProblem, quote } from './problems.ts'
 import type { Claims, Provider } from './provider.ts'
 
@@ -34,8 +35,8 @@ async function readGithubProfile(
   if (issuer === null || userInfoEndpoint === null)
     throw new TypeError('the configuration for GitHub has no issuer or no UserInfo endpoint')
   const user = await get(userInfoEndpoint)
-  if (!isObject(user) || !Number.isSafeInteger(user.id) || (user.id as number) <= 0) {
-    const came = isObject(user) ? quote(user.id) : quote(user)
+  if (!isJsonObject(user) || !Number.isSafeInteger(user.id) || (user.id as number) <= 0) {
+    const came = isJsonObject(user) ? quote(user.id) : quote(user)
     throw new OAuthProblem(
       'oauth_provider',
       `GitHub returned an invalid user: "id" must be a positive number (received: ${came})`,
@@ -57,8 +58,8 @@ function verifiedEmail(emails: unknown): string | null {
     throw new OAuthProblem('oauth_provider', 'GitHub returned an invalid response: the email addresses must be a list')
   const primary = emails
     .slice(0, MOST_EMAILS)
-    .find((one: unknown) => isObject(one) && one.primary === true && one.verified === true)
-  const email: unknown = isObject(primary) ? primary.email : null
+    .find((one: unknown) => isJsonObject(one) && one.primary === true && one.verified === true)
+  const email: unknown = isJsonObject(primary) ? primary.email : null
   return isShortText(email) ? email : null
 }
 
@@ -75,8 +76,4 @@ function isShortText(value: unknown): value is string {
     value.isWellFormed() &&
     !/\p{Cc}/u.test(value)
   )
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,5 +1,6 @@
 import type { CryptoKey } from 'jose'
 import { decodeUtf8, parseStrictJson } from '../../runtime/bundle/strict-json.ts'
+import { isJsonObject } from '../../runtime/json.ts'
 import { algorithmOf, type SignatureAlgorithm } from './algorithms.ts'
 import { OAuthProblem, quote } from './problems.ts'
 
@@ -110,10 +111,7 @@ function readPart(part: string): Readonly<Record<string, unknown>> | string {
   if (text === null) return 'is not UTF-8'
   const read = parseStrictJson(text)
   if ('error' in read) return `is not strict JSON (line ${read.error.line}, column ${read.error.column})`
-  const { value } = read
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Readonly<Record<string, unknown>>)
-    : 'is not a JSON object'
+  return isJsonObject(read.value) ? read.value : 'is not a JSON object'
 }
 
 function headerRefusal(header: Readonly<Record<string, unknown>>, rules: TokenRules): string | null {

@@ -1,4 +1,5 @@
 import * as client from 'openid-client'
+import { isJsonObject, parsedJson } from '../../runtime/json.ts'
 import { PROVIDER_DOWN } from './authorization-response.ts'
 import type { OAuthConfiguration } from './configuration.ts'
 import { OAuthProblem, type OAuthProblemCode, quote } from './problems.ts'
@@ -162,7 +163,8 @@ function basic(secret: string): client.ClientAuth {
 async function withoutIdToken(response: Response): Promise<{ response: Response; idToken: string | null }> {
   const text = await response.text()
   const { status, headers } = response
-  const parsed = parseObject(text)
+  const json = parsedJson(text)
+  const parsed = isJsonObject(json) ? json : null
   // GitHub sends errors with status 200, contrary to RFC 6749 section 5.2.
   if (typeof parsed?.error === 'string')
     return { response: new Response(text, { status: 400, headers }), idToken: null }
@@ -177,17 +179,6 @@ async function withoutIdToken(response: Response): Promise<{ response: Response;
     )
   }
   return { response: new Response(JSON.stringify(rest), { status, headers }), idToken }
-}
-
-function parseObject(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null
-  } catch {
-    return null
-  }
 }
 
 async function withProblems<T>(registration: Registration, ask: () => Promise<T>): Promise<T> {

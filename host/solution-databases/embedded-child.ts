@@ -2,6 +2,7 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Row } from '../../plugins/database/host.ts'
 import { createFrameReader, encodeFrame } from '../../runtime/frames.ts'
+import { isJsonObject, parsedJson } from '../../runtime/json.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { platformOf } from '../../runtime/platforms.js'
 import { programFile } from '../../runtime/program-file.ts'
@@ -110,11 +111,7 @@ export function startEmbeddedChild(
 }
 
 function readAnswer(text: string, schema: z.ZodType<FromEmbedded>): FromEmbedded | null {
-  try {
-    return schema.safeParse(JSON.parse(text)).data ?? null
-  } catch {
-    return null
-  }
+  return schema.safeParse(parsedJson(text)).data ?? null
 }
 
 /**
@@ -162,6 +159,6 @@ function answerSchema(limits: Limits): z.ZodType<FromEmbedded> {
 
 /** Don't use zod's record here: it would drop a column named `__proto__`. */
 function isRow(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  if (!isJsonObject(value)) return false
   return Object.values(value).every((one) => one === null || typeof one === 'string' || typeof one === 'number')
 }

@@ -2,6 +2,7 @@ import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { createHostCall, type Effects, type HostCall, noEffects } from '../../base/bundles/host-call.ts'
 import { parseStrictJson } from '../../runtime/bundle/strict-json.ts'
 import { CALL_KINDS } from '../../runtime/call-kinds.ts'
+import { isJsonObject } from '../../runtime/json.ts'
 import type { Failed, GuestCommand, Outcome } from '../../runtime/outcome.ts'
 import type { Json } from '../../runtime/plugin.ts'
 import type { Unit } from '../../runtime/protocol.ts'
@@ -142,9 +143,5 @@ function withoutEffect(entry: string, commands: readonly GuestCommand[]): NewLog
 
 function readValues(result: string): Record<string, unknown> | null {
   const parsed = parseStrictJson(result)
-  if ('error' in parsed) return null
-  const { value } = parsed
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : null
+  return 'value' in parsed && isJsonObject(parsed.value) ? parsed.value : null
 }

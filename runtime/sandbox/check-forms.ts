@@ -4,6 +4,7 @@ import { folderOf } from '../bundle/layout.ts'
 import { parseStrictJson } from '../bundle/strict-json.ts'
 import { checkForm } from '../forms/check-form.ts'
 import type { FormDefinition } from '../forms/form-definition.ts'
+import { isJsonObject } from '../json.ts'
 import type { UploadFiles } from '../protocol.ts'
 import { type TopLevelFunctions, topLevelFunctions } from './top-level-names.ts'
 
@@ -90,8 +91,7 @@ function readForm(file: string, source: string, found: Findings): object | undef
     found.fault(file, 'json_invalid', message, place)
     return undefined
   }
-  const { value } = parsed
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  if (isJsonObject(parsed.value)) return parsed.value
   found.fault(file, 'json_invalid', 'the file must contain one JSON object', { line: 1, column: 1 })
   return undefined
 }

@@ -1,6 +1,7 @@
 import type { Fault, Warning } from '../bundle/faults.ts'
 import { jsonPlaces } from '../bundle/json-places.ts'
 import { parseStrictJson } from '../bundle/strict-json.ts'
+import { isJsonObject } from '../json.ts'
 import type { CheckedFiles, UploadFiles } from '../protocol.ts'
 import { warnOfTexts } from './check-texts.ts'
 import { compileFault, createIsolate } from './isolate.ts'
@@ -109,8 +110,7 @@ function readJsonObject({ file, source }: { file: string; source: string }, faul
     faults.push({ code: 'json_invalid', file, ...parsed.error })
     return {}
   }
-  const { value } = parsed
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  if (isJsonObject(parsed.value)) return parsed.value
   faults.push({ code: 'json_invalid', file, line: 1, column: 1, message: 'the file must contain one JSON object' })
   return {}
 }

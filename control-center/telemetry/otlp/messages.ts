@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import protobuf from 'protobufjs/light.js'
 import type { Signal } from '../../../base/config/telemetry-settings.ts'
 import { PlatformError } from '../../../runtime/errors.ts'
+import { isJsonObject } from '../../../runtime/json.ts'
 import { countMessages, countValues } from './count-parts.ts'
 
 /** The encoding of a request or response. */
@@ -65,10 +66,9 @@ export function readRequest(signal: Signal, body: Uint8Array, format: Format): M
     }
     if (format === 'pb') return plain(request, request.decode(body))
     const json: unknown = JSON.parse(Buffer.from(body).toString('utf8'))
-    if (typeof json !== 'object' || json === null || Array.isArray(json))
-      throw new TypeError('the request body is not an object')
-    withIds(json as Record<string, unknown>, bytesOfHex)
-    return plain(request, request.fromObject(json as Record<string, unknown>))
+    if (!isJsonObject(json)) throw new TypeError('the request body is not an object')
+    withIds(json, bytesOfHex)
+    return plain(request, request.fromObject(json))
   } catch (error) {
     if (error instanceof PlatformError) throw error
     const what = format === 'pb' ? 'protobuf' : 'JSON'

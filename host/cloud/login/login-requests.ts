@@ -7,6 +7,7 @@ import {
   type RefreshRequest,
   SATELLITE_API,
 } from '../../../base/protocol/protocol.ts'
+import { parsedJson } from '../../../runtime/json.ts'
 import type { z } from '../../../runtime/zod.ts'
 import type { CloudSettings } from '../../config/cloud-settings.ts'
 
@@ -108,7 +109,7 @@ export function createCloudLoginRequests({
       }
       const text = await readAtMost(answer, most)
       if (text === null) return odd(`the control center’s response is longer than ${most} bytes`)
-      const value = schema.safeParse(parsed(text))
+      const value = schema.safeParse(parsedJson(Buffer.from(text).toString('utf8')))
       if (!value.success) return odd('the control center’s response does not follow the protocol')
       const tag = answer.headers.get('etag') ?? ''
       return { kind: 'said', value: value.data, tag: TAG.test(tag) ? tag : null }
@@ -150,12 +151,4 @@ function answerOfStatus(answer: Response, hadTag: boolean): CloudAnswer<never> {
 
 function odd(why: string): CloudFailure {
   return { kind: 'answer', why, retryAfter: null }
-}
-
-function parsed(text: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(text).toString('utf8'))
-  } catch {
-    return undefined
-  }
 }

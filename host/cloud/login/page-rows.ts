@@ -1,6 +1,7 @@
 import { answeredWithin } from '../../../base/database/answered-within.ts'
 import { put } from '../../../base/database/portable.ts'
 import { LoginPageAnswer } from '../../../base/protocol/protocol.ts'
+import { parsedJson } from '../../../runtime/json.ts'
 import type { HostDatabase } from '../../database/tables.ts'
 
 /**
@@ -43,7 +44,7 @@ export function createPageRows(db: HostDatabase): PageRows {
     async read(solution) {
       const query = db.selectFrom('cloud_login_pages').selectAll().where('solution', '=', solution)
       const row = await orNull(query.executeTakeFirst())
-      const page = row ? LoginPageAnswer.safeParse(parsed(row.content)) : null
+      const page = row ? LoginPageAnswer.safeParse(parsedJson(row.content)) : null
       if (!row || !page?.success) return null
       return { page: page.data, tag: row.tag, source: row.source, checkedAt: row.checked_at }
     },
@@ -55,13 +56,5 @@ export function createPageRows(db: HostDatabase): PageRows {
       const row = { checked_at: checkedAt }
       await orNull(db.updateTable('cloud_login_pages').set(row).where('solution', '=', solution).execute())
     },
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
   }
 }

@@ -1,5 +1,6 @@
 import { readAtMost, waitOf, whyNoAnswer } from '../../../base/outbound/read-answer.ts'
 import { SATELLITE_API } from '../../../base/protocol/protocol.ts'
+import { parsedJson } from '../../../runtime/json.ts'
 import type { CloudSettings } from '../../config/cloud-settings.ts'
 
 /**
@@ -71,9 +72,5 @@ export function createCloudRequests({ url, token }: Pick<CloudSettings, 'url' | 
 
 /** @returns null if the text is not JSON */
 export function jsonOf(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(body))
-  } catch {
-    return null
-  }
+  return parsedJson(new TextDecoder().decode(body))
 }

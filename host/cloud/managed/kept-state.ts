@@ -1,5 +1,6 @@
 import { insertOnce, put } from '../../../base/database/portable.ts'
 import { DesiredSettings, DesiredState, SolutionResult } from '../../../base/protocol/protocol.ts'
+import { parsedJson } from '../../../runtime/json.ts'
 import { z } from '../../../runtime/zod.ts'
 import { createBriefCache } from '../../database/brief-cache.ts'
 import type { HostDatabase } from '../../database/tables.ts'
@@ -69,7 +70,7 @@ export function createKeptStates(db: HostDatabase, file: TakenFile): KeptStates 
   }
 
   async function get(): Promise<KeptState | null> {
-    return KeptState.safeParse(parsed(await value(STATE))).data ?? null
+    return KeptState.safeParse(parsedJson((await value(STATE)) ?? '')).data ?? null
   }
 
   const cache = createBriefCache(get)
@@ -81,7 +82,7 @@ export function createKeptStates(db: HostDatabase, file: TakenFile): KeptStates 
       cache.forget(STATE)
     },
     async taken(environment) {
-      const row = TakenRow.safeParse(parsed(await value(takenOf(environment)))).data ?? null
+      const row = TakenRow.safeParse(parsedJson((await value(takenOf(environment))) ?? '')).data ?? null
       const own = await file.get(environment)
       if (own !== null && own.number > (row?.number ?? -1)) return own
       if (row !== null) await file.raise(environment, row)
@@ -96,13 +97,5 @@ export function createKeptStates(db: HostDatabase, file: TakenFile): KeptStates 
       await insertOnce(db, 'platform', { key: KEY, value: key })
       return (await value(KEY)) ?? key
     },
-  }
-}
-
-function parsed(text: string | null): unknown {
-  try {
-    return JSON.parse(text ?? 'null')
-  } catch {
-    return null
   }
 }

@@ -1,5 +1,6 @@
 import { insertOnce } from '../../../base/database/portable.ts'
 import { repeat } from '../../../base/work/repeat.ts'
+import { parsedJson } from '../../../runtime/json.ts'
 import type { HostDatabase } from '../../database/tables.ts'
 
 /** Ensures that only one of the nodes that share a database does the work at a time. */
@@ -72,9 +73,5 @@ export function createLease(db: HostDatabase, node: string, now: () => number = 
 }
 
 function untilOf(value: string): number {
-  try {
-    return Number((JSON.parse(value) as { until?: unknown }).until) || 0
-  } catch {
-    return 0
-  }
+  return Number((parsedJson(value) as { until?: unknown } | null)?.until) || 0
 }

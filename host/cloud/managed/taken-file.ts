@@ -1,5 +1,6 @@
 import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { parsedJson } from '../../../runtime/json.ts'
 import { z } from '../../../runtime/zod.ts'
 import type { Taken } from './statement.ts'
 
@@ -59,11 +60,7 @@ async function readContent(file: string): Promise<Content> {
     if (error.code === 'ENOENT') return '{}'
     throw error
   })
-  try {
-    return Content.parse(JSON.parse(text))
-  } catch {
-    return {}
-  }
+  return Content.safeParse(parsedJson(text)).data ?? {}
 }
 
 /** Replaces the file atomically: after a power failure, it contains either the old or the new text. */
