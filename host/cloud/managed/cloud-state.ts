@@ -93,11 +93,10 @@ const AWAY = 'the control center is unreachable: running solutions keep running,
 const REFUSED =
   'the desired state from the control center was rejected. The previous desired state stays in effect, and running solutions keep running'
 
-const REJECTED_TOKEN =
-  'the control center rejects REMOTE_ENVIRONMENT_TOKEN because it is unknown or revoked: set it to a token from the control center’s Credentials page'
 const BARRED: Readonly<Record<number, string>> = {
-  401: REJECTED_TOKEN,
-  403: REJECTED_TOKEN,
+  401: 'the control center rejects REMOTE_ENVIRONMENT_TOKEN because it is unknown or revoked: set it to a token from the control center’s Credentials page',
+  // A control center never sends this.
+  403: 'the server at CLOUD_URL, such as a proxy or firewall before the control center, denies access (HTTP 403): allow this host’s requests',
   // Misdirected Request, RFC 9110, section 15.5.20
   421: 'the control center does not serve the host name in CLOUD_URL: add the name to its ALLOWED_HOSTS, or set CLOUD_URL to its PUBLIC_URL',
 }
