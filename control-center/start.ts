@@ -112,14 +112,24 @@ const USAGE = `Without a command, this program starts the control center. Comman
   restore <file>                  restore a backup into an empty folder and an empty database
 `
 
-function usage(): Exit {
-  process.stderr.write(USAGE)
+/** @param problem what is wrong with the arguments */
+function usage(problem: string): Exit {
+  process.stderr.write(`${printable(problem)}\n\n${USAGE}`)
   return 'usage'
+}
+
+async function run(name: string, words: readonly string[]): Promise<Exit> {
+  if (name === 'help' || name === '--help') {
+    process.stdout.write(USAGE)
+    return 'done'
+  }
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (command === undefined) return usage(`There is no command "${name}".`)
+  return (await command(words)) ?? usage(`The arguments of "${name}" are invalid.`)
 }
 
 answerLauncher()
 keepHttpLean()
 const [name, ...words] = process.argv.slice(2)
-const command = name !== undefined && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-const exit = name === undefined ? await start() : ((await command?.(words)) ?? usage())
+const exit = name === undefined ? await start() : await run(name, words)
 process.exit(EXIT_CODES[exit].code)

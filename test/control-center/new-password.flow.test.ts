@@ -42,7 +42,15 @@ test('new-password: an unknown account and an unknown command are reported', asy
     code: 1,
     text: 'There is no account "nobody@example.org". Check the email address.\n',
   })
-  expect((await run('start')).code).toBe(2)
+  expect(await run('restart')).toMatchObject({
+    code: 2,
+    text: expect.stringMatching(/^There is no command "restart"\./),
+  })
+  expect(await run('new-password')).toMatchObject({
+    code: 2,
+    text: expect.stringMatching(/^The arguments of "new-password" are invalid\./),
+  })
+  expect(await run('--help')).toMatchObject({ code: 0, text: expect.stringMatching(/^Without a command/) })
 })
 
 test.each(['new-password', 'reset-second-factor'])(
