@@ -56,6 +56,8 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
       // Wait for the steps that are still running.
       return running.length === 0 ? end(rollout, 'halted') : undefined
     }
+    // All of its environments were deleted.
+    if (steps.length === 0) return end(rollout, 'cancelled')
     if (waiting.length === 0 && running.length === 0) return end(rollout, 'done')
     const next = rollout.pace === 'all' ? waiting : running.length === 0 ? waiting.slice(0, 1) : []
     for (const step of next) await begin(rollout, step)
@@ -127,7 +129,7 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
     await rollouts.changeStep(rollout.id, step.position, [step.state], { state, failure, endedAt: now() })
   }
 
-  async function end(rollout: Rollout, state: 'done' | 'halted' | 'rolled-back'): Promise<void> {
+  async function end(rollout: Rollout, state: 'done' | 'halted' | 'cancelled' | 'rolled-back'): Promise<void> {
     const from = state === 'rolled-back' ? (['rolling-back'] as const) : (['running'] as const)
     if (!(await rollouts.move(rollout.id, from, state))) return
     const { organisation, package: name, version, id } = rollout

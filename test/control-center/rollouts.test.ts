@@ -216,6 +216,15 @@ test('rollouts: if a control center crashes before it sends a desired state, it 
   expect(await states(rollout)).toBe('running done running waiting')
 })
 
+test('rollouts: if all of its environments are deleted, a rollout is cancelled', async () => {
+  const rollout = await start()
+  await look()
+  const environments = createEnvironments(db)
+  for (const { name } of places) await environments.remove(organisation, name)
+  await look()
+  expect(await states(rollout)).toBe('cancelled')
+})
+
 test('rollouts: a rollback restores exactly the previous state, with a higher number', async () => {
   const environment = places[0]?.id ?? ''
   const before = await desiredStates.change(environment, () => ({
