@@ -74,7 +74,8 @@ export const WARNING_CODES = {
   i18n_key_missing:
     'a translation file doesn’t contain all keys of default.json, so users see the default texts for the missing keys',
   i18n_placeholder: 'a translation contains a placeholder that the text in default.json does not contain',
-  name_replaced: 'a script uses an API of the original product that Solhost does not support',
+  name_replaced:
+    'a script uses an API of the original product, of browsers or of Node.js that Solhost does not support',
   manifest_deprecated: 'the manifest has a deprecated property, which "authenticator" replaces',
   embedded_per_host: 'a solution with endpoints or jobs uses an embedded database, and each host has a separate one',
   oauth_missing:

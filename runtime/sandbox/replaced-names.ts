@@ -34,14 +34,30 @@ export const REPLACED_NAMES: Readonly<Record<string, string>> = {
   'i18n.setI18NMessages': 'i18n.setI18NMessage(key, value)',
 }
 
+/** Globals of browsers and Node.js that authors often use, with their replacements. They fail only when they run. */
+const FOREIGN_NAMES: Readonly<Record<string, string>> = {
+  setTimeout: 'application.executeLater(callback, milliseconds) in an open client',
+  setInterval: 'application.executeLater(callback, milliseconds) in an open client, or a job with a schedule',
+  fetch: 'await plugins.http.fetch(url, init)',
+  XMLHttpRequest: 'await plugins.http.fetch(url, init)',
+  alert: 'an input’s error, or a label',
+  window: 'forms.<name>.elements for the page, and globals for variables',
+  document: 'forms.<name>.elements',
+  localStorage: 'a variable while the client is open, or a database',
+  sessionStorage: 'a variable, which lasts while the client is open',
+  require: 'the functions of the other scripts directly, because they are global',
+}
+
+const REPLACEMENTS: Readonly<Record<string, string>> = { ...REPLACED_NAMES, ...FOREIGN_NAMES }
+
 const MENTIONED = new RegExp(
-  `\\b(?:${Object.keys(REPLACED_NAMES)
+  `\\b(?:${Object.keys(REPLACEMENTS)
     .map((name) => name.split('.').join('\\s*\\.\\s*'))
     .join('|')})\\b`,
 )
 
 /**
- * Warns about each of the `REPLACED_NAMES` at its first use in a script. A name that a script declares at its top level
+ * Warns about each of the `REPLACEMENTS` at its first use in a script. A name that a script declares at its top level
  * belongs to the solution and is exempt in all scripts. A name declared in a form's script is exempt only there.
  */
 export async function warnOfReplacedNames(
@@ -60,13 +76,18 @@ export async function warnOfReplacedNames(
     return freeNames(source).flatMap(({ name, start, line, column }): Warning[] => {
       const path =
         /^[\w$]+(?:\s*\.\s*[\w$]+){0,2}/.exec(source.slice(start, start + 200))?.[0].replaceAll(/\s/g, '') ?? name
-      const found = prefixesOf(path).find((prefix) => Object.hasOwn(REPLACED_NAMES, prefix))
-      if (found === undefined || declared.has(name) || reported.has(found)) return []
+      const found = prefixesOf(path).find((prefix) => Object.hasOwn(REPLACEMENTS, prefix))
+      if (found === undefined || declared.has(name) || reported.has(found) || isTested(source, start)) return []
       reported.add(found)
-      const message = `Solhost does not support "${found}". Use ${REPLACED_NAMES[found]}.`
+      const message = `Solhost does not support "${found}". Use ${REPLACEMENTS[found]}.`
       return [{ code: 'name_replaced', file, line, column, message }]
     })
   })
+}
+
+/** Whether the script only tests if the name exists, as libraries do: `typeof window`. */
+function isTested(source: string, start: number): boolean {
+  return /\btypeof\s+$/.test(source.slice(Math.max(0, start - 20), start))
 }
 
 /** Returns a path's prefixes, longest first. For `a.b.c`: `a.b.c`, `a.b`, `a`. */

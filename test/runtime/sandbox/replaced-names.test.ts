@@ -18,6 +18,10 @@ test.each([
     'foundset.sort(1); controller.show(); utils.stringTrim(elements.x)',
     ['foundset', 'controller', 'utils', 'elements'],
   ],
+  [
+    'async function f() {\n  setTimeout(f, 5); const a = await fetch("x"); alert(a); require("fs"); setTimeout(f, 9) }',
+    ['forms/a.js:2:3 setTimeout', 'fetch', 'alert', 'require'],
+  ],
 ])('scripts: each name in %j that has a replacement is reported once, where it is used', async (source, names) => {
   expect(
     (await warned(source)).map((line, index) => (names[index]?.includes(' ') ? line : line.split(' ')[1])),
@@ -30,6 +34,7 @@ test.each([
   'plugins.mailer.send(); security.isUserMemberOfGroups; application.sleepy()',
   'forms.a.elements.b; scopes.utils.c; plugins.database.query("x"); event.history',
   '"utils.x" // databaseManager',
+  'const isBrowser = typeof window !== "undefined"; plugins.http.fetch("x"); function alert() {} alert()',
 ])('scripts: %j uses no name that has a replacement', async (source) => {
   expect(await warned(source)).toEqual([])
 })
