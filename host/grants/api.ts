@@ -27,7 +27,7 @@ const ServerDatabase = z.string().regex(/^[A-Za-z0-9_$]([A-Za-z0-9_$. -]{0,126}[
 const BindingName = z
   .string()
   .regex(/^[A-Za-z_$][A-Za-z0-9_$]{0,63}$/, {
-    error: 'must be 1 to 64 letters, digits, "_" and "$", and must not start with a digit',
+    error: 'must be 1 to 64 letters (A-Z, a-z), digits, "_" and "$", and must not start with a digit',
   })
   .refine((name) => !(name in Object.prototype), {
     error: 'must not be the name of a property that every JavaScript object has, such as "constructor"',

@@ -7,7 +7,7 @@ import { z } from '../zod.ts'
 export const Identifier = pattern(
   /^[A-Za-z_$][A-Za-z0-9_$]*$/,
   64,
-  'a name of 1 to 64 letters, digits, "_" and "$" that does not start with a digit',
+  'a name of 1 to 64 letters (A-Z, a-z), digits, "_" and "$" that does not start with a digit',
 )
 
 /** A name that is safe as an object key, because no object inherits a property with that name. */

@@ -36,7 +36,7 @@ export const ShownText = text(2000)
 export const Handler = pattern(
   /^[A-Za-z_$][A-Za-z0-9_$]*$/,
   64,
-  'the name of a function in the form’s script: 1 to 64 letters, digits, "_" and "$", not starting with a digit',
+  'the name of a function in the form’s script: 1 to 64 letters (A-Z, a-z), digits, "_" and "$", not starting with a digit',
 ).optional()
 
 export const Permission = PermissionName.optional().meta({

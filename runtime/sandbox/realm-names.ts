@@ -50,7 +50,7 @@ export function findRepeatedNames(scripts: readonly TopLevel[], units: readonly 
 }
 
 const LONG =
-  'in the hardened realm, a top-level name can have at most 64 characters: letters, digits, "_" and "$"; rename it'
+  'in the hardened realm, a top-level name can have at most 64 characters: letters (A-Z, a-z), digits, "_" and "$"; rename it'
 
 function repeatedMessage(name: string, other: string | undefined): string | null {
   if (other === undefined) return null

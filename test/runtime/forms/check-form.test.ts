@@ -156,27 +156,27 @@ const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
   [
     { type: 'label', name: undefined },
     'name',
-    'is missing; it must be a name of 1 to 64 letters, digits, "_" and "$" that does not start with a digit',
+    'is missing; it must be a name of 1 to 64 letters (A-Z, a-z), digits, "_" and "$" that does not start with a digit',
   ],
   [
     { type: 'label', name: '' },
     'name',
-    'must be a name of 1 to 64 letters, digits, "_" and "$" that does not start with a digit, not ""',
+    'must be a name of 1 to 64 letters (A-Z, a-z), digits, "_" and "$" that does not start with a digit, not ""',
   ],
   [
     { type: 'label', name: 'a b' },
     'name',
-    'must be a name of 1 to 64 letters, digits, "_" and "$" that does not start with a digit, not "a b"',
+    'must be a name of 1 to 64 letters (A-Z, a-z), digits, "_" and "$" that does not start with a digit, not "a b"',
   ],
   [
     { type: 'label', name: '1a' },
     'name',
-    'must be a name of 1 to 64 letters, digits, "_" and "$" that does not start with a digit, not "1a"',
+    'must be a name of 1 to 64 letters (A-Z, a-z), digits, "_" and "$" that does not start with a digit, not "1a"',
   ],
   [
     { type: 'label', name: 'é' },
     'name',
-    'must be a name of 1 to 64 letters, digits, "_" and "$" that does not start with a digit, not "\\u00e9"',
+    'must be a name of 1 to 64 letters (A-Z, a-z), digits, "_" and "$" that does not start with a digit, not "\\u00e9"',
   ],
   [{ type: 'label', name: 'x'.repeat(65) }, 'name', 'at most 64 characters'],
   [
