@@ -58,6 +58,7 @@ const ADVICE = {
   oauth_secret_written: 'Replace the secret with "%%NAME%%", and ask the operator to set the secret NAME.',
   template_replaced: 'Add the missing part; "solhost login-template" writes a complete page.',
   template_element_missing: 'Add or change the element that the message names.',
+  template_text_missing: 'Add the key to i18n/default.json.',
   template_inline_handler: 'Use addEventListener in a <script> on the page.',
   template_inline_style: 'Move the style into a <style> element on the page.',
   template_blocked_address: 'Put the file in media/ and use its relative URL, media/….',

@@ -84,6 +84,7 @@ export const WARNING_CODES = {
   template_replaced: 'login.html lacks a required part; users see the default page instead',
   template_element_missing:
     'an element that docs/login-template.md lists is missing from login.html or has the wrong type',
+  template_text_missing: 'login.html uses an i18n key that is not in default.json',
   template_inline_handler: 'login.html has an inline event handler, which the Content-Security-Policy blocks',
   template_inline_style: 'login.html has a style attribute, which the Content-Security-Policy blocks',
   template_blocked_address: 'login.html has a URL that the Content-Security-Policy blocks',

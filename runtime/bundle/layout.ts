@@ -10,6 +10,9 @@ export type Place =
   /** `expected`: such files are common in projects, so they don't cause a warning. */
   | { readonly kind: 'unused'; readonly expected: boolean }
 
+/** The prefix of the platform's own texts, which the solution's translation files need not contain. */
+export const PLATFORM_KEYS = 'platform.'
+
 export const MANIFEST = 'solution.json'
 export const LOGIN_TEMPLATE = 'media/login.html'
 

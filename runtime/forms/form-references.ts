@@ -1,6 +1,7 @@
 import type { Findings } from '../bundle/findings.ts'
 import { showName } from '../bundle/findings.ts'
 import type { JsonPlace, JsonPlaces } from '../bundle/json-places.ts'
+import { PLATFORM_KEYS } from '../bundle/layout.ts'
 import { nearestKey } from '../bundle/nearest-key.ts'
 import { pathName } from '../bundle/quote.ts'
 import { type ElementDefinition, FORM_HANDLERS, type FormDefinition, type Layout, type Tab } from './form-definition.ts'
@@ -27,9 +28,6 @@ export type FormSurroundings = {
 
 /** Properties that every form has, such as `forms.<name>.elements`. They would hide a function with the same name. */
 const OWN_NAMES = ['elements', 'title', 'getName'] as const
-
-/** The prefix of the platform's own texts, which the solution's tables need not contain. */
-const PLATFORM_KEYS = 'platform.'
 
 /**
  * Maximum number of names to compare. Chosen here: a malicious script could declare tens of thousands of functions, and

@@ -1,6 +1,7 @@
 import type { Warning } from '../bundle/faults.ts'
 import { Findings, showName } from '../bundle/findings.ts'
 import { jsonPlaces } from '../bundle/json-places.ts'
+import { PLATFORM_KEYS } from '../bundle/layout.ts'
 import type { UploadFiles } from '../protocol.ts'
 
 export type TextTable = Readonly<Record<string, string>>
@@ -42,6 +43,35 @@ export function warnOfTexts(
     }
   }
   return found.warnings
+}
+
+/**
+ * Warns about each text of the login page that no `default.json` contains, at its first use.
+ * @param tables the translation files' texts, in the order of `files`
+ */
+export async function warnOfPageTexts(
+  page: { readonly file: string; readonly source: string },
+  files: UploadFiles['i18n'],
+  tables: readonly TextTable[],
+): Promise<readonly Warning[]> {
+  const [{ findPlaceholders }, { TemplateWarnings }] = await Promise.all([
+    import('../template/placeholders.ts'),
+    import('../template/template-warnings.ts'),
+  ])
+  const known = new Set(
+    tables.flatMap((texts, index) => (files[index]?.locale === 'default' ? Object.keys(texts) : [])),
+  )
+  const source = page.source.replace(/^\ufeff/, '')
+  const warnings = new TemplateWarnings(page.file, source, 0)
+  for (const { start, lookup } of findPlaceholders(source)) {
+    const { from, name } = lookup
+    if (from !== 'i18n' || known.has(name) || name.startsWith(PLATFORM_KEYS)) continue
+    known.add(name)
+    const key = showName(name)
+    const message = `no default.json contains the key "${key}", so users whose language has no translation see "!${key}!"`
+    warnings.add('template_text_missing', message, start)
+  }
+  return warnings.listed()
 }
 
 /** Returns the texts of all modules for a locale, by key. */

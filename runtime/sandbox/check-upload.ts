@@ -3,7 +3,7 @@ import { jsonPlaces } from '../bundle/json-places.ts'
 import { parseStrictJson } from '../bundle/strict-json.ts'
 import { isJsonObject } from '../json.ts'
 import type { CheckedFiles, UploadFiles } from '../protocol.ts'
-import { warnOfTexts } from './check-texts.ts'
+import { warnOfPageTexts, warnOfTexts } from './check-texts.ts'
 import { compileFault, createIsolate } from './isolate.ts'
 import { warnOfReplacedNames } from './replaced-names.ts'
 import { findScopes } from './script-scopes.ts'
@@ -29,6 +29,8 @@ export async function checkUpload(files: UploadFiles): Promise<CheckedFiles> {
   warnings.push(...warnOfTexts(files.i18n, i18n, new Set(faults.map(({ file }) => file))))
   const login = files.loginTemplate ? await checkTemplate(files.loginTemplate) : null
   if (login) warnings.push(...login.warnings)
+  if (files.loginTemplate && login?.template)
+    warnings.push(...(await warnOfPageTexts(files.loginTemplate, files.i18n, i18n)))
   const template = login?.template ?? null
   const realmNames = files.hardened ? await checkRealm(ours, files.hardened, scopes, faults) : undefined
   return {

@@ -177,7 +177,7 @@ test('check: each input that is missing on a login page is reported at the form 
     '<input type="checkbox" name="remember"><input type="hidden" name="id_token">',
     '<input type="password" name="password">',
   )
-  const { code, out } = await check({ 'media/login.html': page })
+  const { code, out } = await check({ 'media/login.html': page, 'i18n/default.json': '{"wrong": "Wrong"}' })
   expect([code, out]).toEqual([
     0,
     `media/login.html:3:1  warning template_element_missing  users cannot choose to be remembered; add <input type="checkbox" name="remember"> to the login form

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type TextTable, warnOfTexts } from '../../../runtime/sandbox/check-texts.ts'
+import { type TextTable, warnOfPageTexts, warnOfTexts } from '../../../runtime/sandbox/check-texts.ts'
 
 type Tables = Readonly<Record<string, TextTable>>
 
@@ -49,4 +49,21 @@ test('texts: at most 100 warnings are listed', () => {
   const table = (text: string) => Object.fromEntries(keys.map((key) => [key, text]))
   const listed = warnings({ 'i18n/default.json': table('{0}'), 'i18n/nl.json': table('{1}') })
   expect([listed.length, listed.at(-1)]).toEqual([101, 'more_warnings bundle.zip: 400 more warnings are not listed'])
+})
+
+test('texts: a key of the login page that no default.json contains causes a warning at its first use', async () => {
+  const source =
+    '%%i18n:platform.title%% %%errorMessage%%\n%%i18n:login.title%%\n%%i18n:login.titel%% %%i18n:login.titel%%'
+  const files = ['default', 'nl'].map((locale) => ({ module: null, locale, file: `i18n/${locale}.json`, source: '' }))
+  const tables = [{ 'login.title': 'Sign in' }, { 'login.titel': 'Inloggen' }]
+  expect(await warnOfPageTexts({ file: 'media/login.html', source }, files, tables)).toEqual([
+    {
+      code: 'template_text_missing',
+      file: 'media/login.html',
+      line: 3,
+      column: 1,
+      message:
+        'no default.json contains the key "login.titel", so users whose language has no translation see "!login.titel!"',
+    },
+  ])
 })
