@@ -120,8 +120,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     fault: 'application.showURL accepts any protocol',
     file: 'runtime/address.ts',
-    from: "return url.protocol === 'mailto:' || ",
-    to: "return url.protocol === 'javascript:' || ",
+    from: '!/^mailto:/i.test(address)',
+    to: '!/^(?:mailto|javascript):/i.test(address)',
   },
   {
     fault: 'a zip entry with a wrong checksum is accepted',

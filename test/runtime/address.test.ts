@@ -39,6 +39,7 @@ test.each([
   ['//same-server.invalid/', false],
   ['relative', false],
   ['ftp://example.org/', false],
+  ['javascript:alert(1)', false],
   ['https://anna@example.org/', false],
   ['/a\\b', false],
   // Parsing a long host name takes quadratic time.
