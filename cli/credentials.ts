@@ -4,6 +4,9 @@ import { CommandError } from '../base/terminal/command.ts'
 import type { Terminal } from '../base/terminal/terminal.ts'
 import { askSecret } from './prompt.ts'
 
+/** The argument of every command that connects to a host. */
+export const HOST_URL = { what: 'URL of the host, such as https://apps.example.org' } as const
+
 /** Options of every command that connects to a host. */
 export const HOST_OPTIONS = {
   user: {

@@ -30,6 +30,9 @@ export type Option = {
   readonly value?: string
 }
 
+/** The option of commands that can print their result for programs. */
+export const JSON_OPTION = { json: { type: 'boolean', what: 'print one JSON object instead of text' } } as const
+
 /** A command of the command line: a file in `commands/`. */
 export interface Command {
   /** One line for the list of commands. */

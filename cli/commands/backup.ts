@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { SOLHOST } from '../../base/program/program-name.ts'
 import { shellWord } from '../../base/program/shell-word.ts'
 import { version } from '../../base/program/version.ts'
-import { CommandError, command } from '../../base/terminal/command.ts'
+import { CommandError, command, JSON_OPTION } from '../../base/terminal/command.ts'
 import { partProgress } from '../../base/terminal/part-progress.ts'
 import { whyNot } from '../../base/terminal/run-service.ts'
 import { jsonText } from '../../base/terminal/terminal.ts'
@@ -13,7 +13,7 @@ export const backupCommand = command({
   arguments: { file: { what: 'file to create, such as backup.zip' } },
   options: {
     'without-key': { type: 'boolean', what: 'leave out the platform’s key; store it separately' },
-    json: { type: 'boolean', what: 'print one JSON object instead of text' },
+    ...JSON_OPTION,
   },
   notes:
     () => `Run this command on the host’s machine, with the same environment variables as "solhost start". The backup

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { SOLHOST } from '../../base/program/program-name.ts'
 import { shellWord } from '../../base/program/shell-word.ts'
-import { command, type Exit } from '../../base/terminal/command.ts'
+import { command, type Exit, JSON_OPTION } from '../../base/terminal/command.ts'
 import { jsonText, printable, type Terminal } from '../../base/terminal/terminal.ts'
 import type { CheckedSolution } from '../check-solution.ts'
 import { renewEditorFiles } from '../editor-files.ts'
@@ -13,7 +13,7 @@ export const checkCommand = command({
   arguments: { folder: { what: 'folder that contains solution.json', default: '.' } },
   options: {
     strict: { type: 'boolean', what: 'treat warnings as errors' },
-    json: { type: 'boolean', what: 'print one JSON object instead of text' },
+    ...JSON_OPTION,
   },
   notes:
     () => `Like an upload, this command compiles and loads the scripts in a sandbox process. It uses the default limits and the

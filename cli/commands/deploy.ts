@@ -1,9 +1,9 @@
 import { SOLHOST } from '../../base/program/program-name.ts'
 import { shellWord } from '../../base/program/shell-word.ts'
-import { CommandError, command } from '../../base/terminal/command.ts'
+import { CommandError, command, JSON_OPTION } from '../../base/terminal/command.ts'
 import { jsonText, printable, type Terminal } from '../../base/terminal/terminal.ts'
 import { z } from '../../runtime/zod.ts'
-import { authorization, HOST_NOTES, HOST_OPTIONS, needCredentials, readHostAddress } from '../credentials.ts'
+import { authorization, HOST_NOTES, HOST_OPTIONS, HOST_URL, needCredentials, readHostAddress } from '../credentials.ts'
 import { contentOf, readDeployed, writeDeployed } from '../deployed.ts'
 import { countText, findingsText } from '../findings-text.ts'
 import { createHostApi, type HostApi } from '../host-api.ts'
@@ -29,7 +29,7 @@ export const deployCommand = command({
   summary: 'check a solution, upload it and activate it',
   arguments: {
     folder: { what: 'folder that contains solution.json' },
-    url: { what: 'URL of the host, such as https://apps.example.org' },
+    url: HOST_URL,
   },
   options: {
     ...HOST_OPTIONS,
@@ -38,7 +38,7 @@ export const deployCommand = command({
       what: 'skip the local check (the host checks every upload), for example if host limits differ',
     },
     over: { type: 'boolean', what: 'replace the active version even if it has changed since your last deploy or pull' },
-    json: { type: 'boolean', what: 'print one JSON object instead of text' },
+    ...JSON_OPTION,
   },
   notes: () => `${HOST_NOTES}
 The file .solhost/deployed.json in the folder records the version that you last deployed to the host or downloaded with

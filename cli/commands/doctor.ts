@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { isLoopback } from '../../base/config/host-names.ts'
 import { counted } from '../../base/program/counted.ts'
 import { SOLHOST } from '../../base/program/program-name.ts'
-import { command } from '../../base/terminal/command.ts'
+import { command, JSON_OPTION } from '../../base/terminal/command.ts'
 import { type Environment, jsonText, printable, type Terminal } from '../../base/terminal/terminal.ts'
 import { readCertificate } from '../../base/tls/certificate.ts'
 import { namesNotCovered, publicNames, sayProblem, stateOfCertificate } from '../../base/tls/expiry.ts'
@@ -26,7 +26,7 @@ type Check = (settings: Settings) => Promise<Omit<Finding, 'what'>>
 export const doctorCommand = command({
   summary: 'check whether a host can start on this machine: Node.js, settings, ports, disk, memory, database, clock',
   arguments: {},
-  options: { json: { type: 'boolean', what: 'print one JSON object instead of text' } },
+  options: JSON_OPTION,
   notes:
     () => `This command reads the same environment variables as "solhost start". It doesn't start the host or change anything.
 `,

@@ -2,8 +2,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { SOLHOST } from '../../base/program/program-name.ts'
 import { CommandError, command } from '../../base/terminal/command.ts'
 import { jsonText, type Terminal } from '../../base/terminal/terminal.ts'
+import { parsedJson } from '../../runtime/json.ts'
 import { z } from '../../runtime/zod.ts'
-import { authorization, HOST_NOTES, HOST_OPTIONS, hostWords, readHostAddress } from '../credentials.ts'
+import { authorization, HOST_NOTES, HOST_OPTIONS, HOST_URL, hostWords, readHostAddress } from '../credentials.ts'
 import { createHostApi, type HostApi } from '../host-api.ts'
 import { LogLine, logLineText } from '../log-line-text.ts'
 import { refuse } from '../refusals.ts'
@@ -19,7 +20,7 @@ export const logsCommand = command({
   summary: 'show a solution’s log: script output and errors',
   arguments: {
     name: { what: 'name of the solution' },
-    url: { what: 'URL of the host, such as https://apps.example.org' },
+    url: HOST_URL,
   },
   options: {
     follow: { type: 'boolean', short: 'f', what: 'show new lines as they are written, until you press Ctrl+C' },
@@ -139,11 +140,7 @@ async function followOnce(
 
 /** @returns null if it is not a log line */
 function readLine(data: string): LogLine | null {
-  try {
-    return LogLine.safeParse(JSON.parse(data)).data ?? null
-  } catch {
-    return null
-  }
+  return LogLine.safeParse(parsedJson(data)).data ?? null
 }
 
 function readCount(text: string | undefined): number {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { counted } from '../../base/program/counted.ts'
 import { SOLHOST } from '../../base/program/program-name.ts'
-import { CommandError, command } from '../../base/terminal/command.ts'
+import { CommandError, command, JSON_OPTION } from '../../base/terminal/command.ts'
 import { jsonText } from '../../base/terminal/terminal.ts'
 import { readSolutionFolder, refuseLink } from '../solution-folder.ts'
 import { refuseFaults } from './check.ts'
@@ -11,7 +11,7 @@ export const packCommand = command({
   arguments: { folder: { what: 'folder that contains solution.json', default: '.' } },
   options: {
     output: { type: 'string', short: 'o', value: '<file>', what: 'file to write (default: <name>-<version>.zip)' },
-    json: { type: 'boolean', what: 'print one JSON object instead of text' },
+    ...JSON_OPTION,
   },
   notes:
     () => `The same files always produce the same bytes. The bundle leaves out files and folders whose name starts with a dot,

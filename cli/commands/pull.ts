@@ -7,7 +7,7 @@ import { CommandError, command } from '../../base/terminal/command.ts'
 import { printable } from '../../base/terminal/terminal.ts'
 import { MANIFEST } from '../../runtime/bundle/layout.ts'
 import { createLimits } from '../../runtime/limits.ts'
-import { authorization, HOST_NOTES, HOST_OPTIONS, readHostAddress } from '../credentials.ts'
+import { authorization, HOST_NOTES, HOST_OPTIONS, HOST_URL, readHostAddress } from '../credentials.ts'
 import { contentOf, readDeployed, writeDeployed } from '../deployed.ts'
 import { createHostApi } from '../host-api.ts'
 import { readActive } from '../host-solution.ts'
@@ -22,7 +22,7 @@ export const pullCommand = command({
   summary: 'download a solution’s active version into a folder',
   arguments: {
     name: { what: 'name of the solution' },
-    url: { what: 'URL of the host, such as https://apps.example.org' },
+    url: HOST_URL,
     folder: { what: 'folder to write to', default: NAMED },
   },
   options: {

@@ -1,5 +1,5 @@
 import { SOLHOST } from '../../base/program/program-name.ts'
-import { CommandError, command } from '../../base/terminal/command.ts'
+import { CommandError, command, JSON_OPTION } from '../../base/terminal/command.ts'
 import { partProgress } from '../../base/terminal/part-progress.ts'
 import { whyNot } from '../../base/terminal/run-service.ts'
 import { jsonText } from '../../base/terminal/terminal.ts'
@@ -12,7 +12,7 @@ export const restoreCommand = command({
   options: {
     replace: { type: 'boolean', what: 'replace the existing platform' },
     force: { type: 'boolean', what: 'restore even if other clients are connected to the database' },
-    json: { type: 'boolean', what: 'print one JSON object instead of text' },
+    ...JSON_OPTION,
   },
   notes:
     () => `This command reads the same environment variables as "solhost start", and restores to the PLATFORM_HOME and the

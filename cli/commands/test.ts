@@ -1,6 +1,6 @@
 import { SOLHOST } from '../../base/program/program-name.ts'
 import { shellWord } from '../../base/program/shell-word.ts'
-import { CommandError, command, EXIT_CODES, type Exit } from '../../base/terminal/command.ts'
+import { CommandError, command, EXIT_CODES, type Exit, JSON_OPTION } from '../../base/terminal/command.ts'
 import type { Terminal } from '../../base/terminal/terminal.ts'
 import type { FileResult } from '../../host/solution-tests/run-tests.ts'
 import type { Stage } from '../../host/solution-tests/stage.ts'
@@ -29,7 +29,7 @@ export const testCommand = command({
   options: {
     filter: { type: 'string', value: '<text>', what: 'run only tests whose name or file name contains this text' },
     timeout: { type: 'string', value: '<seconds>', what: `time limit for each test (default: ${TEST_TIME})` },
-    json: { type: 'boolean', what: 'print one JSON object instead of text' },
+    ...JSON_OPTION,
   },
   notes: () => `Write tests next to the scripts, in files such as globals.test.js. Tests are never uploaded. An example:
 

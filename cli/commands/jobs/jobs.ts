@@ -1,16 +1,14 @@
 import { SOLHOST } from '../../../base/program/program-name.ts'
-import { CommandError, command } from '../../../base/terminal/command.ts'
+import { CommandError, command, JSON_OPTION } from '../../../base/terminal/command.ts'
 import { jsonText, printable, type Terminal } from '../../../base/terminal/terminal.ts'
-import { HOST_NOTES, HOST_OPTIONS } from '../../credentials.ts'
+import { HOST_NOTES, HOST_OPTIONS, HOST_URL } from '../../credentials.ts'
 import { openJobs, type ShownJobs, type ShownRun } from '../../jobs-on-host.ts'
 
 const NAME = { what: 'name of the solution' } as const
-const URL_OF_HOST = { what: 'URL of the host, such as https://apps.example.org' } as const
-const JSON_OPTION = { json: { type: 'boolean', what: 'print one JSON object instead of text' } } as const
 
 export const jobsListCommand = command({
   summary: 'list a solution’s jobs, with their next and last runs',
-  arguments: { name: NAME, url: URL_OF_HOST },
+  arguments: { name: NAME, url: HOST_URL },
   options: { ...HOST_OPTIONS, ...JSON_OPTION },
   notes: () => HOST_NOTES,
   async run({ arguments: { name, url }, options }, terminal) {
@@ -27,7 +25,7 @@ export const jobsListCommand = command({
 
 export const jobsRunsCommand = command({
   summary: 'list a solution’s newest job runs',
-  arguments: { name: NAME, url: URL_OF_HOST },
+  arguments: { name: NAME, url: HOST_URL },
   options: {
     job: { type: 'string', value: '<name>', what: 'only runs of this job' },
     state: {
@@ -50,7 +48,7 @@ export const jobsRunsCommand = command({
 
 export const jobsRunCommand = command({
   summary: 'start a job run',
-  arguments: { name: NAME, job: { what: 'name of the job' }, url: URL_OF_HOST },
+  arguments: { name: NAME, job: { what: 'name of the job' }, url: HOST_URL },
   options: {
     data: { type: 'string', value: '<json>', what: 'data for the job, as JSON' },
     ...HOST_OPTIONS,
@@ -67,7 +65,7 @@ export const jobsRunCommand = command({
 
 export const jobsAgainCommand = command({
   summary: 'repeat a failed or cancelled job run',
-  arguments: { name: NAME, id: { what: 'id of the run, from "jobs runs"' }, url: URL_OF_HOST },
+  arguments: { name: NAME, id: { what: 'id of the run, from "jobs runs"' }, url: HOST_URL },
   options: { ...HOST_OPTIONS, ...JSON_OPTION },
   notes: () => HOST_NOTES,
   async run({ arguments: { name, id, url }, options }, terminal) {
@@ -84,7 +82,7 @@ function pauseCommand(paused: boolean) {
   const [does, done, next] = paused ? ['pause', 'Paused', 'resume'] : ['resume', 'Resumed', 'list']
   return command({
     summary: `${does} a solution’s jobs`,
-    arguments: { name: NAME, url: URL_OF_HOST },
+    arguments: { name: NAME, url: HOST_URL },
     options: { ...HOST_OPTIONS, ...JSON_OPTION },
     notes: () => HOST_NOTES,
     async run({ arguments: { name, url }, options }, terminal) {

@@ -1,8 +1,8 @@
 import { SOLHOST } from '../../../base/program/program-name.ts'
 import { shellWord } from '../../../base/program/shell-word.ts'
-import { command } from '../../../base/terminal/command.ts'
+import { command, JSON_OPTION } from '../../../base/terminal/command.ts'
 import { jsonText, printable } from '../../../base/terminal/terminal.ts'
-import { HOST_OPTIONS, USERS_NOTES } from '../../credentials.ts'
+import { HOST_OPTIONS, HOST_URL, USERS_NOTES } from '../../credentials.ts'
 import { askNewPassword, makePassword, PASSWORD_OPTION } from '../../new-password.ts'
 import { openUserDirectory, permissionsText, readPermissions, type User } from '../../user-directory.ts'
 
@@ -10,7 +10,7 @@ export const usersAddCommand = command({
   summary: 'add a user who must change the password at the first sign-in',
   arguments: {
     name: { what: 'username' },
-    url: { what: 'URL of the host, such as https://apps.example.org' },
+    url: HOST_URL,
   },
   options: {
     permissions: {
@@ -22,7 +22,7 @@ export const usersAddCommand = command({
     'display-name': { type: 'string', value: '<text>', what: 'display name' },
     ...PASSWORD_OPTION,
     ...HOST_OPTIONS,
-    json: { type: 'boolean', what: 'print one JSON object instead of text' },
+    ...JSON_OPTION,
   },
   notes: () => USERS_NOTES,
   async run({ arguments: { name, url }, options }, terminal) {

@@ -1,12 +1,12 @@
 import { open, rm } from 'node:fs/promises'
 import { CommandError, command } from '../../../base/terminal/command.ts'
-import { HOST_OPTIONS, USERS_NOTES } from '../../credentials.ts'
+import { HOST_OPTIONS, HOST_URL, USERS_NOTES } from '../../credentials.ts'
 import { refuseUsers } from '../../refusals.ts'
 import { openUserDirectory } from '../../user-directory.ts'
 
 export const usersExportCommand = command({
   summary: 'write all users as CSV, without passwords',
-  arguments: { url: { what: 'URL of the host, such as https://apps.example.org' } },
+  arguments: { url: HOST_URL },
   options: {
     output: { type: 'string', short: 'o', value: '<file>', what: 'file to create (default: standard output)' },
     ...HOST_OPTIONS,

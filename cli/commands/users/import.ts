@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { SOLHOST } from '../../../base/program/program-name.ts'
 import { shellWord } from '../../../base/program/shell-word.ts'
-import { CommandError, command, type Exit } from '../../../base/terminal/command.ts'
+import { CommandError, command, type Exit, JSON_OPTION } from '../../../base/terminal/command.ts'
 import { jsonText, printable, type Terminal } from '../../../base/terminal/terminal.ts'
 import { z } from '../../../runtime/zod.ts'
-import { HOST_OPTIONS, USERS_NOTES } from '../../credentials.ts'
+import { HOST_OPTIONS, HOST_URL, USERS_NOTES } from '../../credentials.ts'
 import { refuseUsers } from '../../refusals.ts'
 import { openUserDirectory } from '../../user-directory.ts'
 
@@ -26,12 +26,12 @@ export const usersImportCommand = command({
   summary: 'add and change users from a CSV file; if any line has an error, nothing is imported',
   arguments: {
     file: { what: 'CSV file in the format that "users export" writes' },
-    url: { what: 'URL of the host, such as https://apps.example.org' },
+    url: HOST_URL,
   },
   options: {
     'dry-run': { type: 'boolean', what: 'check the file and count the changes, but import nothing' },
     ...HOST_OPTIONS,
-    json: { type: 'boolean', what: 'print one JSON object instead of text' },
+    ...JSON_OPTION,
   },
   notes: () => `Columns: username, displayName, email, enabled, permissions (Users;Sales@crm), password. Each line
 adds or changes the user with that username. Other users, and properties without a column, stay unchanged.

@@ -1,12 +1,12 @@
 import { SOLHOST } from '../../../base/program/program-name.ts'
-import { command } from '../../../base/terminal/command.ts'
+import { command, JSON_OPTION } from '../../../base/terminal/command.ts'
 import { jsonText, printable, type Terminal } from '../../../base/terminal/terminal.ts'
-import { HOST_OPTIONS, USERS_NOTES } from '../../credentials.ts'
+import { HOST_OPTIONS, HOST_URL, USERS_NOTES } from '../../credentials.ts'
 import { openUserDirectory, permissionsText, type User } from '../../user-directory.ts'
 
 export const usersListCommand = command({
   summary: 'list a host’s users and their permissions',
-  arguments: { url: { what: 'URL of the host, such as https://apps.example.org' } },
+  arguments: { url: HOST_URL },
   options: {
     search: {
       type: 'string',
@@ -14,7 +14,7 @@ export const usersListCommand = command({
       what: 'only list users whose name, email address or uid contains the text',
     },
     ...HOST_OPTIONS,
-    json: { type: 'boolean', what: 'print one JSON object instead of text' },
+    ...JSON_OPTION,
   },
   notes: () => USERS_NOTES,
   async run({ arguments: { url }, options }, terminal) {

@@ -1,19 +1,19 @@
 import { SOLHOST } from '../../../base/program/program-name.ts'
-import { command } from '../../../base/terminal/command.ts'
+import { command, JSON_OPTION } from '../../../base/terminal/command.ts'
 import { jsonText, printable } from '../../../base/terminal/terminal.ts'
-import { HOST_OPTIONS, USERS_NOTES } from '../../credentials.ts'
+import { HOST_OPTIONS, HOST_URL, USERS_NOTES } from '../../credentials.ts'
 import { openUserDirectory } from '../../user-directory.ts'
 
 export const usersRemoveCommand = command({
   summary: 'remove a user and sign them out',
   arguments: {
     name: { what: 'username' },
-    url: { what: 'URL of the host, such as https://apps.example.org' },
+    url: HOST_URL,
   },
   options: {
     erase: { type: 'boolean', what: 'also erase the username from the audit log' },
     ...HOST_OPTIONS,
-    json: { type: 'boolean', what: 'print one JSON object instead of text' },
+    ...JSON_OPTION,
   },
   notes: () => `This cannot be undone. To block a user without removing them, run "users set --disable".
 

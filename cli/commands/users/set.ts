@@ -1,7 +1,7 @@
 import { SOLHOST } from '../../../base/program/program-name.ts'
-import { CommandError, command } from '../../../base/terminal/command.ts'
+import { CommandError, command, JSON_OPTION } from '../../../base/terminal/command.ts'
 import { jsonText, printable } from '../../../base/terminal/terminal.ts'
-import { HOST_OPTIONS, USERS_NOTES } from '../../credentials.ts'
+import { HOST_OPTIONS, HOST_URL, USERS_NOTES } from '../../credentials.ts'
 import { askNewPassword, makePassword, PASSWORD_OPTION } from '../../new-password.ts'
 import { openUserDirectory, permissionsText, readPermissions } from '../../user-directory.ts'
 
@@ -9,7 +9,7 @@ export const usersSetCommand = command({
   summary: 'change a user’s names, email address, permissions or password; enable or disable a user',
   arguments: {
     name: { what: 'username' },
-    url: { what: 'URL of the host, such as https://apps.example.org' },
+    url: HOST_URL,
   },
   options: {
     permissions: {
@@ -28,7 +28,7 @@ export const usersSetCommand = command({
       what: 'set the password at a prompt or with SOLHOST_NEW_PASSWORD',
     },
     ...HOST_OPTIONS,
-    json: { type: 'boolean', what: 'print one JSON object instead of text' },
+    ...JSON_OPTION,
   },
   notes:
     () => `The command changes only what you specify. Setting a password, disabling the user or removing a permission
