@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto'
+import { randomLetters } from '../base/program/random-text.ts'
 import { CommandError } from '../base/terminal/command.ts'
 import type { Terminal } from '../base/terminal/terminal.ts'
 import { askSecret } from './prompt.ts'
@@ -19,8 +19,7 @@ export const PASSWORD_OPTION = {
 
 /** Generates a password of 100 random bits, in groups of characters that are easy to type. */
 export function makePassword(): string {
-  const group = () => Array.from({ length: GROUP }, () => LETTERS[randomInt(LETTERS.length)]).join('')
-  return Array.from({ length: GROUPS }, group).join('-')
+  return Array.from({ length: GROUPS }, () => randomLetters(GROUP, LETTERS)).join('-')
 }
 
 /**

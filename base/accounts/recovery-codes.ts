@@ -1,6 +1,7 @@
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { hashRaw } from '@node-rs/argon2'
 import type { Database } from '../database/open.ts'
+import { randomLetters } from '../program/random-text.ts'
 import { accountId, type FactorAccount } from './factor-account.ts'
 import type { Passwords } from './passwords.ts'
 
@@ -40,7 +41,7 @@ export function createRecoveryCodes(
   async function create(account: FactorAccount): Promise<readonly string[]> {
     const id = accountId(account)
     const salt = randomBytes(16).toString('base64url')
-    const codes = Array.from({ length: COUNT }, newCode)
+    const codes = Array.from({ length: COUNT }, () => randomLetters(LENGTH, LETTERS))
     const rows: { account: string; hash: string; salt: string; used_at: null }[] = []
     for (const code of codes) rows.push({ account: id, hash: await hashOf(code, salt), salt, used_at: null })
     await db.transaction().execute(async (transaction) => {
@@ -74,10 +75,6 @@ export function createRecoveryCodes(
       return numUpdatedRows > 0n ? left.length - 1 : null
     },
   }
-}
-
-function newCode(): string {
-  return Array.from({ length: LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('')
 }
 
 /**
