@@ -48,6 +48,21 @@ export async function askApi(method: string, address: string, body?: unknown): P
   }
 }
 
+/**
+ * Requests data that a page shows while it is open. The request is marked as unattended, so that a page that is left
+ * open does not extend the session. If the user has been signed out in the meantime, redirects to the sign-in page.
+ */
+export async function askUnattended(
+  address: string,
+  headers: Readonly<Record<string, string>> = {},
+  signal: AbortSignal | null = null,
+): Promise<Response> {
+  const own = { 'X-CSRF-Token': csrfToken(), 'X-Unattended': '1' }
+  const answer = await fetch(address, { headers: { ...headers, ...own }, signal })
+  if (answer.status === 401) signInAgain()
+  return answer
+}
+
 export function answerOf(status: number, text: string): Answer {
   const body = parsed(text)
   if (status >= 200 && status < 300) return { ok: true, body }

@@ -1,5 +1,6 @@
 import { timeFormat } from '../time-format.ts'
-import { csrfToken, signInAgain } from './api.ts'
+import { askUnattended } from './api.ts'
+import { dataOfEvents } from './event-data.ts'
 
 type LogLine = {
   readonly time: number
@@ -75,10 +76,10 @@ type Refusal = { readonly reason: string; readonly wait: number }
  * open; otherwise null
  */
 async function readStream(live: LiveLog, signal: AbortSignal): Promise<Refusal | null> {
-  const answer = await askLog(live.address.replace(/&?limit=\d+/, ''), 'text/event-stream', signal)
+  const answer = await askUnattended(live.address.replace(/&?limit=\d+/, ''), { Accept: 'text/event-stream' }, signal)
   if (answer.status === 429) return refusalOf(answer)
   if (!answer.ok || answer.body === null) return null
-  const newest = await askLog(live.address, 'application/json', signal)
+  const newest = await askUnattended(live.address, { Accept: 'application/json' }, signal)
   if (!newest.ok) {
     await answer.body.cancel()
     return null
@@ -88,9 +89,9 @@ async function readStream(live: LiveLog, signal: AbortSignal): Promise<Refusal |
   showLogState(live, 'following')
   // A line that is written between the two requests is in both responses.
   const shown = new Set(known.map((line) => JSON.stringify(line)))
-  for await (const line of linesOfStream(answer.body)) {
+  for await (const line of dataOfEvents(answer.body)) {
     if (shown.delete(JSON.stringify(line))) continue
-    addLine(live, line)
+    addLine(live, line as LogLine)
   }
   return null
 }
@@ -98,33 +99,6 @@ async function readStream(live: LiveLog, signal: AbortSignal): Promise<Refusal |
 async function refusalOf(answer: Response): Promise<Refusal> {
   const { detail = '' } = (await answer.json()) as { detail?: string }
   return { reason: detail, wait: 1000 * (Number(answer.headers.get('Retry-After')) || 30) }
-}
-
-/**
- * Requests the log. The request is marked as unattended, so that a log page that is left open does not extend the
- * session.
- */
-async function askLog(address: string, accept: string, signal: AbortSignal): Promise<Response> {
-  const headers = { Accept: accept, 'X-CSRF-Token': csrfToken(), 'X-Unattended': '1' }
-  const answer = await fetch(address, { headers, signal })
-  if (answer.status === 401) signInAgain()
-  return answer
-}
-
-/** Parses server-sent events, each with one `data` line of JSON; comments are keep-alives. */
-async function* linesOfStream(body: ReadableStream<Uint8Array>): AsyncGenerator<LogLine> {
-  const reader = body.getReader()
-  const decoder = new TextDecoder()
-  let text = ''
-  for (;;) {
-    const { value, done } = await reader.read()
-    if (done) return
-    const events = (text + decoder.decode(value, { stream: true })).split('\n\n')
-    text = events.pop() ?? ''
-    for (const event of events) {
-      if (event.startsWith('data: ')) yield JSON.parse(event.slice('data: '.length)) as LogLine
-    }
-  }
 }
 
 /** Replaces the rows, to include lines written while the stream was down. */

@@ -1,4 +1,4 @@
-import { csrfToken, signInAgain } from './api.ts'
+import { askUnattended } from './api.ts'
 
 /** Refresh interval in ms. */
 const REFRESH_EVERY = 15_000
@@ -42,8 +42,7 @@ async function refresh(live: HTMLElement): Promise<void> {
 /** Returns null if the request failed. The next request may succeed. */
 async function askForParts(address: string): Promise<string | null> {
   try {
-    const answer = await fetch(address, { headers: { 'X-CSRF-Token': csrfToken(), 'X-Unattended': '1' } })
-    if (answer.status === 401) signInAgain()
+    const answer = await askUnattended(address)
     if (!answer.ok) return null
     return ((await answer.json()) as { html: string }).html
   } catch {

@@ -1,4 +1,5 @@
-import { csrfToken, signInAgain } from '../../../base/web/scripts/api.ts'
+import { askUnattended } from '../../../base/web/scripts/api.ts'
+import { dataOfEvents } from '../../../base/web/scripts/event-data.ts'
 
 type RunLogLine = { readonly number: number; readonly time: number; readonly step: string; readonly text: string }
 type RunSteps = { readonly state: string; readonly steps: readonly { readonly name: string; readonly state: string }[] }
@@ -44,28 +45,12 @@ async function followToTheEnd(card: HTMLElement): Promise<void> {
 /** @returns whether the run has ended */
 async function readRunStream(card: HTMLElement): Promise<boolean> {
   const lines = document.getElementById('run-lines')
-  const headers = {
-    Accept: 'text/event-stream',
-    'X-CSRF-Token': csrfToken(),
-    'X-Unattended': '1',
-    'Last-Event-ID': lines?.dataset.last ?? '0',
-  }
-  const answer = await fetch(card.dataset.runLog ?? '', { headers })
-  if (answer.status === 401) signInAgain()
+  const headers = { Accept: 'text/event-stream', 'Last-Event-ID': lines?.dataset.last ?? '0' }
+  const answer = await askUnattended(card.dataset.runLog ?? '', headers)
   if (!answer.ok || answer.body === null) return false
   let isOver = false
-  let text = ''
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
-  for (;;) {
-    const { value, done } = await reader.read()
-    if (done) return isOver
-    const events = (text + value).split('\n\n')
-    text = events.pop() ?? ''
-    for (const event of events) {
-      const data = /^data: (.*)$/m.exec(event)?.[1]
-      if (data !== undefined) isOver = showRunEvent(card, JSON.parse(data) as RunLogEvent)
-    }
-  }
+  for await (const event of dataOfEvents(answer.body)) isOver = showRunEvent(card, event as RunLogEvent)
+  return isOver
 }
 
 /** @returns whether the run has ended */

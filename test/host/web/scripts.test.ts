@@ -63,7 +63,7 @@ describe.each(SCRIPTS)('$name script', ({ make, modules, without, most }) => {
 
   test('no two modules of the script have the same top-level name', () => {
     const names = modules
-      .flatMap(({ source }) => [...source.matchAll(/^(?:export )?(?:async )?(?:function|const|let|class) (\w+)/gm)])
+      .flatMap(({ source }) => [...source.matchAll(/^(?:export )?(?:async )?(?:function\*?|const|let|class) (\w+)/gm)])
       .map(([, name]) => name)
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])
     expect(names.length).toBeGreaterThan(30)
@@ -71,8 +71,8 @@ describe.each(SCRIPTS)('$name script', ({ make, modules, without, most }) => {
 
   test('the script contains every module that has a function', () => {
     for (const { file, source } of modules) {
-      const [, name] = /^(?:export )?(?:async )?function (\w+)/m.exec(source) ?? []
-      if (!without.includes(file)) expect([file, text.includes(`function ${name}(`)]).toEqual([file, true])
+      const [, declared] = /^(?:export )?(?:async )?(function\*? \w+)/m.exec(source) ?? []
+      if (!without.includes(file)) expect([file, text.includes(`${declared}(`)]).toEqual([file, true])
     }
   })
 
