@@ -24,7 +24,12 @@ export function escaped(value: unknown): string {
   if (value instanceof Markup) return value.text
   if (Array.isArray(value)) return value.map(escaped).join('')
   if (value === null || value === undefined) return ''
-  return String(value).replace(/[&<>"']/g, (character) => REFERENCES[character] ?? '')
+  return escapeHtml(String(value))
+}
+
+/** Escapes a text for HTML, both between tags and in quoted attributes. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => REFERENCES[character] ?? '')
 }
 
 /** Builds markup and escapes all values, so that untrusted text cannot add tags. */

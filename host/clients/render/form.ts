@@ -1,3 +1,4 @@
+import type { Markup } from '../../../base/web/markup.ts'
 import {
   type Column,
   type ElementDefinition,
@@ -21,7 +22,7 @@ import {
   renderTextInput,
 } from './inputs.ts'
 import { directionOf, known } from './local-format.ts'
-import { attributes, html, type Markup } from './markup.ts'
+import { attributes, html } from './markup.ts'
 import { isPermitted, isShown, isVisible, outlineOf, type Place } from './outline.ts'
 import { elementId, labelOf, type Shown, shown, testName } from './parts.ts'
 import { heading, hint, renderButton, renderHeading, renderImage, renderLabel, renderLink } from './plain-elements.ts'

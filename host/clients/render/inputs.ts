@@ -1,3 +1,4 @@
+import type { Markup } from '../../../base/web/markup.ts'
 import type {
   CheckboxElement,
   DateElement,
@@ -13,7 +14,7 @@ import type {
 import { groupedNumber } from '../../web/grouped-number.ts'
 import { formatsOf, ownText, shownText } from './context.ts'
 import { currencySign, known } from './local-format.ts'
-import { attributes, html, type Markup } from './markup.ts'
+import { attributes, html } from './markup.ts'
 import {
   control,
   described,

@@ -1,14 +1,4 @@
-/**
- * HTML that is safe to insert into a page. Only `html` turns values into Markup, so text from elsewhere is never used
- * as markup.
- */
-export class Markup {
-  readonly text: string
-
-  constructor(text: string) {
-    this.text = text
-  }
-}
+import { escapeHtml, Markup } from '../../../base/web/markup.ts'
 
 /** Values allowed in a template. `false`, `null` and `undefined` render nothing; a list renders its items in order. */
 export type Part = Markup | string | number | false | null | undefined | readonly Part[]
@@ -36,23 +26,12 @@ export function attributes(values: Readonly<Record<string, string | number | boo
   return new Markup(text)
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
 /**
  * Escapes a text for HTML. Control characters are not valid HTML, and an unpaired surrogate would break the frame. Both
  * are replaced with U+FFFD.
  */
 function escaped(text: string): string {
-  return text
-    .toWellFormed()
-    .replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g, '\ufffd')
-    .replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
+  return escapeHtml(text.toWellFormed().replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g, '\ufffd'))
 }
 
 function textOf(part: Part): string {

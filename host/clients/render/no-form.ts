@@ -1,8 +1,9 @@
 import type { Session } from '../../../base/accounts/sessions.ts'
+import type { Markup } from '../../../base/web/markup.ts'
 import { formatsOf, ownText, type RenderContext } from './context.ts'
 import type { RenderedForm } from './form.ts'
 import { directionOf, known, languageName, localTime } from './local-format.ts'
-import { attributes, html, type Markup } from './markup.ts'
+import { attributes, html } from './markup.ts'
 
 /** The session data that a solution without forms shows. */
 export type ShownUser = Pick<Session, 'username' | 'uid' | 'permissions' | 'tenant' | 'loggedInAt'>

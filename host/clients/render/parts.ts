@@ -1,7 +1,8 @@
+import type { Markup } from '../../../base/web/markup.ts'
 import type { ElementDefinition } from '../../../runtime/forms/form-definition.ts'
 import type { ElementState, FormView } from '../view.ts'
 import { ownText, type RenderContext, shownText } from './context.ts'
-import { attributes, html, type Markup } from './markup.ts'
+import { attributes, html } from './markup.ts'
 import { isEnabled, type Place, stateOf } from './outline.ts'
 
 /** An element, and everything needed to render it. */

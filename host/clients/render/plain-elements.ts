@@ -1,3 +1,4 @@
+import { Markup } from '../../../base/web/markup.ts'
 import type {
   ButtonElement,
   HeadingElement,
@@ -7,7 +8,7 @@ import type {
 } from '../../../runtime/forms/form-definition.ts'
 import { leavesServer, mediaAddress, safeAddress } from './addresses.ts'
 import { ownText, shownText } from './context.ts'
-import { attributes, html, Markup } from './markup.ts'
+import { attributes, html } from './markup.ts'
 import { control, labelOf, type Shown, testName } from './parts.ts'
 
 export function renderLabel(shown: Shown<LabelElement>): Markup {

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { createMessages } from '../../../base/bundles/messages.ts'
+import { Markup } from '../../../base/web/markup.ts'
 import { platformText } from '../../../base/web/texts.ts'
 import { CLOSED_WHY } from '../../web/frames.ts'
 import { directionOf, known } from './local-format.ts'
-import { attributes, html, Markup } from './markup.ts'
+import { attributes, html } from './markup.ts'
 
 /** The page of an open client. Its script requests the form over the WebSocket, unless `form` is set. */
 export interface ShellModel {

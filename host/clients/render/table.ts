@@ -1,8 +1,9 @@
+import type { Markup } from '../../../base/web/markup.ts'
 import type { Badge, Cell, TableColumn, TableElement, TableRow } from '../../../runtime/forms/form-definition.ts'
 import type { RowId } from '../view.ts'
 import { formatsOf, ownText, type RenderContext, shownText } from './context.ts'
 import { localCell, localNumber } from './local-format.ts'
-import { attributes, html, type Markup } from './markup.ts'
+import { attributes, html } from './markup.ts'
 import { described, labelOf, notes, type Shown, testName } from './parts.ts'
 import { cellOf, shownRows, type TablePage } from './table-rows.ts'
 
