@@ -45,3 +45,36 @@ export function createGate(width: number): Gate {
     },
   }
 }
+
+/**
+ * Creates one gate per key, such as the name of a solution. A gate exists only while it has callers.
+ * @param most maximum callers per key, both inside and waiting
+ * @returns a function that waits for a free place, for at most `patience` ms, and then runs `work`. If there is none,
+ *   it returns what `refused` returns: `full` if the key has too many callers, `late` on timeout
+ */
+export function createGates(width: number, most: number) {
+  const gates = new Map<string, { readonly gate: Gate; callers: number }>()
+
+  return async <T, R>(
+    key: string,
+    patience: number,
+    work: () => Promise<T>,
+    refused: (why: 'full' | 'late') => R,
+  ): Promise<T | R> => {
+    const own = gates.get(key) ?? { gate: createGate(width), callers: 0 }
+    if (own.callers >= most) return refused('full')
+    gates.set(key, own)
+    own.callers++
+    try {
+      if (!(await own.gate.enter(patience))) return refused('late')
+      try {
+        return await work()
+      } finally {
+        own.gate.leave()
+      }
+    } finally {
+      own.callers--
+      if (own.callers === 0) gates.delete(key)
+    }
+  }
+}

@@ -1,4 +1,4 @@
-import { createGate, type Gate } from '../../runtime/gate.ts'
+import { createGates } from '../../runtime/gate.ts'
 import type { Limits } from '../../runtime/limits.ts'
 
 /** How long a call waits for a free slot, in ms. */
@@ -6,27 +6,13 @@ const PATIENCE = 1000
 /** Maximum number of waiting calls for each running call. The request body of each waiting call is in memory. */
 const WAITING_EACH = 16
 
-type Turns = { readonly gate: Gate; count: number }
-
 /**
  * Limits the concurrent calls of each solution's endpoints on this host.
  * @returns a function that waits for a free slot, then runs the work. If the wait is too long or too many calls are
  *   waiting, it returns null without running the work
  */
 export function createCallLimit({ REQUESTS_AT_ONCE: width }: Pick<Limits, 'REQUESTS_AT_ONCE'>, patience = PATIENCE) {
-  const turns = new Map<string, Turns>()
-
-  return async <T>(solution: string, work: () => Promise<T>): Promise<T | null> => {
-    const own = turns.get(solution) ?? { gate: createGate(width), count: 0 }
-    if (own.count >= width * (WAITING_EACH + 1)) return null
-    turns.set(solution, own)
-    own.count++
-    try {
-      if (!(await own.gate.enter(patience))) return null
-      return await work().finally(() => own.gate.leave())
-    } finally {
-      own.count--
-      if (own.count === 0) turns.delete(solution)
-    }
-  }
+  const inTurn = createGates(width, width * (WAITING_EACH + 1))
+  return <T>(solution: string, work: () => Promise<T>): Promise<T | null> =>
+    inTurn(solution, patience, work, () => null)
 }

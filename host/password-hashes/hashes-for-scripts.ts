@@ -5,7 +5,7 @@ import { hostCall } from '../../base/bundles/host-call.ts'
 import type { PasswordHashesPort } from '../../plugins/security/host.ts'
 import { CALL_KINDS } from '../../runtime/call-kinds.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import { createGate, type Gate } from '../../runtime/gate.ts'
+import { createGate, createGates } from '../../runtime/gate.ts'
 import { type Call, ScriptError } from '../../runtime/plugin.ts'
 import type { NoteRefusal } from '../solutions/script-refusals.ts'
 import { readHash } from './formats.ts'
@@ -22,9 +22,6 @@ export type HashesForScriptsParts = {
 const MOST_WAITING = 50
 const PATIENCE = 5_000
 
-/** A solution's queue. One request runs while the others wait. */
-type Line = { readonly gate: Gate; length: number }
-
 /**
  * Checks and creates password hashes for scripts. Chosen here: each solution computes one hash at a time, so it delays
  * another solution by at most one hash. If the host can compute several hashes in parallel, it keeps one slot free for
@@ -33,27 +30,23 @@ type Line = { readonly gate: Gate; length: number }
 export function createHashesForScripts(parts: HashesForScriptsParts): PasswordHashesPort {
   const { passwords, throttle, noteRefusal, patience = PATIENCE } = parts
   const all = createGate(Math.max(1, passwords.width - 1))
-  const lines = new Map<string, Line>()
+  const ofSolution = createGates(1, 1 + MOST_WAITING)
 
-  async function inTurn<T>(solution: string, work: () => Promise<T>): Promise<T> {
-    const line = lines.get(solution) ?? { gate: createGate(1), length: 0 }
-    if (line.length > MOST_WAITING) throw busy()
-    lines.set(solution, line)
-    line.length++
-    try {
-      return await within(line.gate, () => within(all, work))
-    } finally {
-      if (--line.length === 0) lines.delete(solution)
-    }
+  function inTurn<T>(solution: string, work: () => Promise<T>): Promise<T> {
+    return ofSolution(solution, patience, () => afterOthers(work), refuse)
   }
 
-  async function within<T>(gate: Gate, work: () => Promise<T>): Promise<T> {
-    if (!(await gate.enter(patience))) throw busy()
+  async function afterOthers<T>(work: () => Promise<T>): Promise<T> {
+    if (!(await all.enter(patience))) throw busy()
     try {
       return await work()
     } finally {
-      gate.leave()
+      all.leave()
     }
+  }
+
+  function refuse(): never {
+    throw busy()
   }
 
   /**

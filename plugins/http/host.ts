@@ -1,6 +1,6 @@
 import { startsWithHost } from '../../runtime/address.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import { createGate, type Gate } from '../../runtime/gate.ts'
+import { createGates } from '../../runtime/gate.ts'
 import { hostPortOf, namesPlaceOf } from '../../runtime/host-port.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { type Call, type Json, type Plugin, request, ScriptError } from '../../runtime/plugin.ts'
@@ -30,7 +30,7 @@ export interface HttpPorts {
   granted(call: Call): Promise<readonly string[]>
   /**
    * Sends a granted request.
-   * @throws the ERR_OUTBOUND_* errors in runtime/errors.ts, with messages that a script may read
+   * @throws PlatformError with a code ERR_OUTBOUND_* and a message that a script may read
    */
   send(request: HttpRequest): Promise<HttpAnswer>
   /** Called for a rejected request, once per call and host, and at most ten times per call. */
@@ -47,11 +47,10 @@ const LONGEST_PLACE = 260
 const Url = z.string().max(8192)
 const Headers = z.array(z.tuple([z.string().max(16_384), z.string().max(16_384)])).max(64)
 
-type Turns = { readonly gate: Gate; count: number }
-
 export default function http(ports: HttpPorts, limits: Limits): Plugin {
   const reported = new WeakMap<Call, Set<string>>()
-  const turns = new Map<string, Turns>()
+  /** Limits a solution's concurrent requests, so that the responses don't fill the host's memory. */
+  const inTurn = createGates(limits.FETCH_AT_ONCE, limits.FETCH_AT_ONCE * (WAITING_EACH + 1))
 
   function refuse(call: Call, host: string, why: HttpRefusal): void {
     const known = reported.get(call) ?? new Set()
@@ -74,28 +73,13 @@ export default function http(ports: HttpPorts, limits: Limits): Plugin {
     }
   }
 
-  /** Limits a solution's concurrent requests, so that the responses don't fill the host's memory. */
-  async function inTurn<T>(solution: string, work: () => Promise<T>): Promise<T> {
-    const own = turns.get(solution) ?? { gate: createGate(limits.FETCH_AT_ONCE), count: 0 }
-    const most = limits.FETCH_AT_ONCE * (WAITING_EACH + 1)
-    if (own.count >= most)
-      throw new ScriptError(
-        `the solution already has ${most} HTTP requests in progress or queued, and FETCH_AT_ONCE allows no more; wait for one to finish`,
-      )
-    turns.set(solution, own)
-    own.count++
-    try {
-      if (!(await own.gate.enter(limits.FETCH_TIME))) {
-        const { FETCH_AT_ONCE: width, FETCH_TIME: patience } = limits
-        throw new ScriptError(
-          `the request was not sent: it waited ${patience} ms (FETCH_TIME), because only ${width} of the solution’s requests can run at the same time (FETCH_AT_ONCE); try again later`,
-        )
-      }
-      return await work().finally(() => own.gate.leave())
-    } finally {
-      own.count--
-      if (own.count === 0) turns.delete(solution)
-    }
+  function refuseTurn(why: 'full' | 'late'): never {
+    const { FETCH_AT_ONCE: width, FETCH_TIME: patience } = limits
+    throw new ScriptError(
+      why === 'full'
+        ? `the solution already has ${width * (WAITING_EACH + 1)} HTTP requests in progress or queued, and FETCH_AT_ONCE allows no more; wait for one to finish`
+        : `the request was not sent: it waited ${patience} ms (FETCH_TIME), because only ${width} of the solution’s requests can run at the same time (FETCH_AT_ONCE); try again later`,
+    )
   }
 
   async function answer(
@@ -112,7 +96,7 @@ export default function http(ports: HttpPorts, limits: Limits): Plugin {
     const { FETCH_SIZE: maxBytes, FETCH_TIME: timeoutMs } = limits
     const asked = { url: text, method, headers: Object.fromEntries(headers), body, maxBytes, timeoutMs }
     try {
-      return plainAnswer(await inTurn(call.solution.name, () => ports.send(asked)))
+      return plainAnswer(await inTurn(call.solution.name, limits.FETCH_TIME, () => ports.send(asked), refuseTurn))
     } catch (error) {
       if (!(error instanceof PlatformError) || !error.code.startsWith('ERR_OUTBOUND_')) throw error
       if (error.code === 'ERR_OUTBOUND_PRIVATE') refuse(call, place, 'private')

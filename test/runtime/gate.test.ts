@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { createGate } from '../../runtime/gate.ts'
+import { createGate, createGates } from '../../runtime/gate.ts'
 
 test('gate: a limited number of callers enter at the same time, and the others follow in order of arrival', async () => {
   const gate = createGate(2)
@@ -47,4 +47,34 @@ test('gate: a forced entry counts like any other', async () => {
   gate.leave()
   await next
   expect(entered).toBe(true)
+})
+
+test('gates: each key has its own places', async () => {
+  const inTurn = createGates(1, 2)
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const first = inTurn('a', 0, () => promise, String)
+  expect(await inTurn('a', 0, async () => 'second', String)).toBe('late')
+  expect(await inTurn('b', 0, async () => 'other', String)).toBe('other')
+  resolve('first')
+  expect(await first).toBe('first')
+})
+
+test('gates: a key with the most callers refuses further ones immediately', async () => {
+  const inTurn = createGates(1, 2)
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const first = inTurn('a', 60_000, () => promise, String)
+  const second = inTurn('a', 60_000, async () => 'second', String)
+  expect(await inTurn('a', 60_000, async () => 'third', String)).toBe('full')
+  resolve('first')
+  expect(await Promise.all([first, second])).toEqual(['first', 'second'])
+})
+
+test('gates: work that throws leaves its place', async () => {
+  const inTurn = createGates(1, 1)
+  const failing = () => {
+    throw new Error('no')
+  }
+  await expect(inTurn('a', 0, failing, String)).rejects.toThrow('no')
+  await expect(inTurn('a', 0, () => Promise.reject(new Error('no')), String)).rejects.toThrow('no')
+  expect(await inTurn('a', 0, async () => 'next', String)).toBe('next')
 })
