@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { Eta, type TemplateFunction } from 'eta/core'
+import { cachedByText } from '../program/by-text.ts'
 import { attributes, escaped, html, Markup } from './markup.ts'
 import type { TextTables } from './texts.ts'
 import { axisTimeFormat, timeFormat } from './time-format.ts'
@@ -106,15 +107,20 @@ const STATES: Readonly<Record<string, 'good' | 'bad' | 'quiet'>> = {
   inactive: 'quiet',
 }
 
+/** Maximum cached formats. Creating a format takes longer than rendering the rest of a page. */
 const MOST_FORMATS = 100
 /** Maximum number of characters to show of an untrusted name. */
 const MOST_SHOWN = 120
-const secondsFormat = keptByLocale(
+const secondsFormat = cachedByText(
+  MOST_FORMATS,
   (language) => new Intl.NumberFormat(language, { style: 'unit', unit: 'second', unitDisplay: 'long' }),
 )
-const minuteFormat = keptByLocale((locale) => timeFormat(known(locale)))
-const secondFormat = keptByLocale((locale) => timeFormat(known(locale), 'second'))
-const countFormat = keptByLocale((locale) => new Intl.NumberFormat(known(locale), { maximumFractionDigits: 1 }))
+const minuteFormat = cachedByText(MOST_FORMATS, (locale) => timeFormat(known(locale)))
+const secondFormat = cachedByText(MOST_FORMATS, (locale) => timeFormat(known(locale), 'second'))
+const countFormat = cachedByText(
+  MOST_FORMATS,
+  (locale) => new Intl.NumberFormat(known(locale), { maximumFractionDigits: 1 }),
+)
 /** Returns the locale, or English if it is unsupported: browsers can send a language that doesn't exist. */
 const known = (locale: string) => (Intl.DateTimeFormat.supportedLocalesOf(locale).length > 0 ? locale : 'en')
 
@@ -206,22 +212,6 @@ function partsOf(text: string, values: readonly (string | null)[]): { text: stri
 function shortened(name: string): string {
   const characters = [...name.trim().slice(0, 2 * MOST_SHOWN + 2)]
   return characters.length > MOST_SHOWN ? `${characters.slice(0, MOST_SHOWN).join('')}…` : characters.join('')
-}
-
-/**
- * Creates a bounded cache of formats by locale. Creating a format takes longer than rendering the rest of a page. The
- * cache is bounded because scripts and browsers choose the locales.
- */
-function keptByLocale<T>(make: (locale: string) => T): (locale: string) => T {
-  const cached = new Map<string, T>()
-  return (locale) => {
-    const known = cached.get(locale)
-    if (known !== undefined) return known
-    if (cached.size >= MOST_FORMATS) cached.clear()
-    const one = make(locale)
-    cached.set(locale, one)
-    return one
-  }
 }
 
 function firstLetter(title: string): string {
