@@ -48,8 +48,6 @@ export type ClientCallsEvents = {
   readonly ended: (call: ClientCall, outcome: Outcome) => void
 }
 
-export type ClientCalls = ReturnType<typeof createClientCalls>
-
 /** The calls of all clients in one process. Each client's calls run sequentially. */
 export function createClientCalls(
   process: SandboxProcess,

@@ -189,8 +189,8 @@ export async function applyPermissions(
   for (const row of added) await insertOnce(db, 'permissions', row)
 }
 
-export function chunksOf<T>(all: readonly T[], size: number = AT_ONCE): T[][] {
-  return Array.from({ length: Math.ceil(all.length / size) }, (_, at) => all.slice(at * size, (at + 1) * size))
+export function chunksOf<T>(all: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(all.length / AT_ONCE) }, (_, at) => all.slice(at * AT_ONCE, (at + 1) * AT_ONCE))
 }
 
 function keyOf({ solution, name }: PermissionRow): string {

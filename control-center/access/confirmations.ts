@@ -23,17 +23,15 @@ export function personsFactors(uid: string): FactorAccount {
   return factorAccount('users', '', uid)
 }
 
-/** @param now returns the current time in epoch milliseconds */
 export function createConfirmations(
   factors: Pick<Factors, 'counts'>,
   limits: Pick<Limits, 'CONFIRMED_FOR'>,
-  now: () => number = Date.now,
 ): Confirmations {
   const hasFactor = async (uid: string) => (await factors.counts([personsFactors(uid)])).size > 0
   return {
     hasFactor,
     async isNeeded({ uid, methods, confirmedAt }) {
-      if (confirmedAt === null || confirmedAt + limits.CONFIRMED_FOR <= now()) return true
+      if (confirmedAt === null || confirmedAt + limits.CONFIRMED_FOR <= Date.now()) return true
       return !hasSecondStep(methods) && (await hasFactor(uid))
     },
   }

@@ -13,20 +13,15 @@ const LIFETIMES = [30, 90, 365]
 /** Maximum audit entries per page. */
 const SHOWN = 100
 
-/** @param now returns the current time, in epoch ms */
-export function addAccessPages(
-  pages: PageRouter,
-  { apiTokens, audit }: AccessPageParts,
-  now: () => number = Date.now,
-): void {
+export function addAccessPages(pages: PageRouter, { apiTokens, audit }: AccessPageParts): void {
   pages.ofOrganisation('/access-tokens', 'api-tokens', async (_ctx, text, { organisation }) => {
-    const isExpired = ({ expiresAt }: { expiresAt: number | null }) => expiresAt !== null && expiresAt <= now()
+    const isExpired = ({ expiresAt }: { expiresAt: number | null }) => expiresAt !== null && expiresAt <= Date.now()
     const tokens = (await apiTokens.list(organisation.id)).map((one) => ({ ...one, isExpired: isExpired(one) }))
     const model = {
       organisation,
       tokens,
       roles: ROLES.filter((role) => role !== 'owner'),
-      lifetimes: LIFETIMES.map((days) => ({ days, expiresAt: now() + days * DAY })),
+      lifetimes: LIFETIMES.map((days) => ({ days, expiresAt: Date.now() + days * DAY })),
     }
     return { template: 'api-tokens', heading: text('center.part.api-tokens'), part: 'api-tokens', model }
   })

@@ -71,7 +71,6 @@ const Field = z.strictObject({
     .default([])
     .describe('the choices, if the type is "select"'),
 })
-export type DesignedField = z.infer<typeof Field>
 
 const Logo = z
   .string()

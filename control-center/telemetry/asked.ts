@@ -29,13 +29,11 @@ export function figuresFor({ ids }: Asked, { range, solution }: Omit<FiguresAske
   return { environments: ids, solution, range }
 }
 
-export function filterFor({ ids }: Asked, query: LogQuery, now = Date.now()): LogFilter {
+export function filterFor({ ids }: Asked, query: LogQuery): LogFilter {
   const { level, solution, words, range, from, to } = query
-  const begin = range === undefined ? from : Math.max(from ?? 0, now - RANGES[range].length)
+  const begin = range === undefined ? from : Math.max(from ?? 0, Date.now() - RANGES[range].length)
   return { environments: ids, level, solution, words, from: begin, to }
 }
-
-export type ShownLine = ReturnType<typeof shownLine>
 
 /** A log line as the API returns it and the page shows it, without empty fields. */
 export function shownLine(one: StoredLine, { nameOf }: Asked) {

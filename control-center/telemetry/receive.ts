@@ -47,10 +47,16 @@ const CODES: Readonly<Record<number, number>> = {
  * authenticate with the remote environment token. A 200 response means that the data is committed to the database.
  * @see https://opentelemetry.io/docs/specs/otlp/#otlphttp
  */
-export function otlpReceiver(parts: ReceiverParts, rate = RATE, grace = GRACE): Router {
+export function otlpReceiver(parts: ReceiverParts): Router {
   const router = new Router({ prefix: '/otlp/v1', sensitive: true })
   const types = Object.values(CONTENT_TYPES)
-  const arriving = createArriving({ shares: createShares(MOST_ARRIVING), types, most: MOST_PACKED, rate, grace })
+  const arriving = createArriving({
+    shares: createShares(MOST_ARRIVING),
+    types,
+    most: MOST_PACKED,
+    rate: RATE,
+    grace: GRACE,
+  })
   router.use(refuseInItsFormat)
   router.use(requireSatellite(parts.environments, parts.environmentTokens, parts.audit))
   for (const signal of SIGNALS) router.post(`/${signal}`, (ctx) => receive(ctx, signal))
@@ -79,7 +85,7 @@ function isZippedIn(ctx: Context): boolean {
 }
 
 function formatOf(ctx: Context): Format {
-  return ctx.is('application/x-protobuf') === false || !ctx.is('application/x-protobuf') ? 'json' : 'pb'
+  return ctx.is('application/x-protobuf') ? 'pb' : 'json'
 }
 
 /** Writes errors as a `Status` in the request's format. Errors without a gRPC code are handled in the default way. */

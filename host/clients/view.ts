@@ -40,5 +40,3 @@ export interface ElementState {
 
 export type RowId = string | number
 export type Sort = { readonly column: string; readonly direction: 'ascending' | 'descending' }
-
-export const EMPTY_VIEW: FormView = { elements: new Map() }

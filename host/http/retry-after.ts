@@ -4,6 +4,6 @@ import type { Failed } from '../../runtime/outcome.ts'
 const BUSY_FOR = 5
 
 /** Returns the retry delay after a failure with `sandbox_busy`, in seconds. */
-export function retryAfter(failure: Failed, now: number = Date.now()): number {
-  return failure.retryAt === undefined ? BUSY_FOR : Math.max(1, Math.ceil((failure.retryAt - now) / 1000))
+export function retryAfter(failure: Failed): number {
+  return failure.retryAt === undefined ? BUSY_FOR : Math.max(1, Math.ceil((failure.retryAt - Date.now()) / 1000))
 }

@@ -9,7 +9,6 @@ import { createMessages } from '../../base/bundles/messages.ts'
 import type { RenderContext } from '../../host/clients/render/context.ts'
 import { renderForm } from '../../host/clients/render/form.ts'
 import { renderShell, renderTexts, type ShellModel } from '../../host/clients/render/shell.ts'
-import { EMPTY_VIEW } from '../../host/clients/view.ts'
 import type { HostFrame } from '../../host/web/frames.ts'
 import { makeClientScript } from '../../host/web/scripts.ts'
 import type { ElementDefinition, FormDefinition } from '../../runtime/forms/form-definition.ts'
@@ -59,7 +58,7 @@ const context: RenderContext = {
 }
 
 function otherForm(): HostFrame {
-  const form = renderForm(other, EMPTY_VIEW, { ...context, form: 'other' })
+  const form = renderForm(other, { elements: new Map() }, { ...context, form: 'other' })
   if (form === null) throw new TypeError('the form needs no permission')
   return { kind: 'form', seq: 0, ...form }
 }

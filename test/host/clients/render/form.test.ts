@@ -4,10 +4,12 @@ import { createMessages } from '../../../../base/bundles/messages.ts'
 import type { RenderContext } from '../../../../host/clients/render/context.ts'
 import { renderElement, renderForm } from '../../../../host/clients/render/form.ts'
 import { isEnabled, isShown, outlineOf, type Place } from '../../../../host/clients/render/outline.ts'
-import { type ElementState, EMPTY_VIEW, type FormView } from '../../../../host/clients/view.ts'
+import type { ElementState, FormView } from '../../../../host/clients/view.ts'
 import { type ElementDefinition, elementsOf, type FormDefinition } from '../../../../runtime/forms/form-definition.ts'
 import { FormSchema } from '../../../../runtime/forms/form-schema.ts'
 import { EVERY_ELEMENT, ORDERS, SAMPLE_FORM } from '../../../support/sample-form.ts'
+
+const EMPTY_VIEW: FormView = { elements: new Map() }
 
 const texts = { default: { 'orders.title': 'Orders', 'orders.name': 'Name' }, nl: { 'orders.title': 'Bestellingen' } }
 const context: RenderContext = {
