@@ -4,6 +4,7 @@ import { createFactors } from '../base/accounts/factors.ts'
 import { createFormTokens } from '../base/accounts/form-token.ts'
 import { createKnownBrowsers } from '../base/accounts/known-browser.ts'
 import { createNotices } from '../base/accounts/notices.ts'
+import { createPasswordTickets } from '../base/accounts/password-tickets.ts'
 import { createPasswords } from '../base/accounts/passwords.ts'
 import { createSessions, type Sessions } from '../base/accounts/sessions.ts'
 import { createThrottle } from '../base/accounts/throttle.ts'
@@ -29,7 +30,6 @@ import { createPageSessions } from './access/page-sessions.ts'
 import { createCredentials } from './accounts/credentials.ts'
 import { createForgottenPasswords } from './accounts/forgotten-passwords.ts'
 import { createPasswordLinks } from './accounts/password-links.ts'
-import { createPasswordTickets } from './accounts/password-tickets.ts'
 import { openSetUp, type SetUp } from './accounts/set-up.ts'
 import { type CenterParts, createCenterApp, createCenterRedirectApp } from './app.ts'
 import { CONTROL_CENTER } from './backup/saved.ts'
@@ -135,7 +135,7 @@ async function startParts(
   started.defer(() => telemetry.stop())
   const environmentStates = createEnvironmentStates(db)
   const credentials = createCredentials(users, throttle, audit, createKnownBrowsers(key, limits))
-  const passwordTickets = createPasswordTickets(users, key)
+  const passwordTickets = createPasswordTickets(users, key, 'center-change-password')
   const passwordLinks = createPasswordLinks(db, users)
   const forgottenPasswords = createForgottenPasswords({ users, passwordLinks, mail, audit, log })
   started.defer(() => forgottenPasswords.settle())

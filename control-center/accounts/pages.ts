@@ -1,6 +1,7 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
 import type { PasskeyRequests } from '../../base/accounts/passkey-requests.ts'
+import type { PasswordTickets } from '../../base/accounts/password-tickets.ts'
 import { Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
 import type { Throttle } from '../../base/accounts/throttle.ts'
 import type { User, Users } from '../../base/accounts/users.ts'
@@ -17,7 +18,6 @@ import { sendPage, textFor } from '../pages/page.ts'
 import type { CheckedCredentials, Credentials } from './credentials.ts'
 import { pageToGoTo, requireOwnForm } from './own-form.ts'
 import { passkeyPageOf } from './passkey-page.ts'
-import type { PasswordTickets } from './password-tickets.ts'
 import { reasonOf } from './refusal.ts'
 import type { SecondStepGate } from './second-step-gate.ts'
 import type { SetUp } from './set-up.ts'
@@ -141,7 +141,7 @@ function demandPassword(
   to: string,
   { passwordTickets, limits }: Pick<AccountPageParts, 'passwordTickets' | 'limits'>,
 ): Refusal {
-  const show = () => showForced(ctx, { user, to, refusal: null, ticket: passwordTickets.issue(user) }, limits)
+  const show = () => showForced(ctx, { user, to, refusal: null, ticket: passwordTickets.issue(user, '') }, limits)
   return new Refusal({ outcome: 'must-change-password', username: user.username }, show)
 }
 
@@ -169,9 +169,9 @@ export function addAccountPages(router: Router, parts: AccountPageParts): void {
     const fields = await readForm(ctx, limits)
     const [ticket, wanted] = [fields.get('ticket') ?? '', fields.get('new') ?? '']
     const to = pageToGoTo(fields.get('to') ?? '')
-    const user = await passwordTickets.read(ticket)
+    const user = await passwordTickets.read(ticket, '')
     const signIn = `/sign-in?to=${encodeURIComponent(to)}`
-    if (user === null) return goTo(ctx, signIn)
+    if (!user?.mustChangePassword) return goTo(ctx, signIn)
     const text = textFor(ctx)
     const refuse = (refusal: string) => showForced(ctx, { user, ticket, to, refusal }, limits, 422)
     if (wanted !== fields.get('repeat')) return refuse(text('platform.password.differ'))

@@ -62,7 +62,7 @@ async function complete({ ctx, found }: StepAttempt, parts: SecondStepParts): Pr
   setCookie(ctx, 'step', cookieScopeOf(ctx), null)
   await pageSessions.end(ctx)
   if (user.mustChangePassword) {
-    const shown = { user, to, refusal: null, ticket: passwordTickets.issue(user) }
+    const shown = { user, to, refusal: null, ticket: passwordTickets.issue(user, '') }
     return new Refusal({ outcome: 'must-change-password', username }, () => showForced(ctx, shown, limits))
   }
   if (!(await pageSessions.start(ctx, user, methods))) {

@@ -1,5 +1,6 @@
 import type { Context } from 'koa'
 import type { FormTokens } from '../../base/accounts/form-token.ts'
+import { createPasswordTickets } from '../../base/accounts/password-tickets.ts'
 import type { Session } from '../../base/accounts/sessions.ts'
 import type { Throttle } from '../../base/accounts/throttle.ts'
 import type { User, Users } from '../../base/accounts/users.ts'
@@ -42,42 +43,15 @@ export type ChangePasswordParts = {
   readonly audit: Audit
 }
 
-const PURPOSE = 'change-password'
-/** The time that a user has to choose a password, in ms. */
-const TICKET_LIFETIME = 15 * 60_000
-
 /** `changed`: someone else has changed the user's password in the meantime, which ends the session and the ticket. */
 type Refusal = { readonly status: 422 | 429; readonly text: string } | 'changed'
 
 /** The user who sent the form. The ticket proves their identity; it is null if their session does. */
 type Person = { readonly user: User; readonly ticket: string | null }
 
-export function createChangePasswordPages(
-  parts: ChangePasswordParts,
-  now: () => number = Date.now,
-): ChangePasswordPages {
+export function createChangePasswordPages(parts: ChangePasswordParts): ChangePasswordPages {
   const { limits, sites, formTokens, key, users, audit } = parts
-
-  /**
-   * Returns the signed text of a ticket. It binds the ticket to the solution, the user and their current password, so
-   * changing the password invalidates the ticket.
-   */
-  function textOf(solution: string, { uid, passwordChangedAt }: User, expiry: string): string {
-    return `${solution} ${expiry} ${passwordChangedAt} ${uid}`
-  }
-
-  function issueTicket(solution: string, user: User): string {
-    const expiry = String(now() + TICKET_LIFETIME)
-    return `${expiry}.${key.sign(PURPOSE, textOf(solution, user, expiry))}.${Buffer.from(user.uid).toString('base64url')}`
-  }
-
-  async function readTicket(solution: string, ticket: string): Promise<User | null> {
-    const [expiry = '', signature = '', uid = ''] = ticket.split('.')
-    if (!(Number(expiry) > now())) return null
-    const user = await users.get(Buffer.from(uid, 'base64url').toString('utf8'))
-    if (user === null || !user.enabled) return null
-    return key.verify(PURPOSE, textOf(solution, user, expiry), signature) ? user : null
-  }
+  const tickets = createPasswordTickets(users, key, 'change-password')
 
   function send(
     ctx: Context,
@@ -102,7 +76,7 @@ export function createChangePasswordPages(
 
   async function personOf(solution: string, ticket: string, session: Session | null): Promise<Person | null> {
     if (ticket !== '') {
-      const user = await readTicket(solution, ticket)
+      const user = await tickets.read(ticket, solution)
       return user === null ? null : { user, ticket }
     }
     const user = session?.source === 'users' ? await users.get(session.uid) : null
@@ -130,7 +104,7 @@ export function createChangePasswordPages(
 
   return {
     demand(ctx, solution, locale, user) {
-      send(ctx, solution, locale, { user, ticket: issueTicket(solution.name, user) }, 200, null)
+      send(ctx, solution, locale, { user, ticket: tickets.issue(user, solution.name) }, 200, null)
     },
     async show(ctx, solution, session) {
       if (session === null) return goToLogin(ctx, solution.name, '')

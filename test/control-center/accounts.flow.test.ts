@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { createPasswordTickets } from '../../base/accounts/password-tickets.ts'
 import { openPlatformKey } from '../../base/config/platform-key.ts'
-import { createPasswordTickets } from '../../control-center/accounts/password-tickets.ts'
 import { openCenterDatabase } from '../../control-center/migrations/open.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { NAVIGATION } from '../support/admin.ts'
@@ -112,13 +112,15 @@ test('the ticket for changing a password is valid for 15 minutes', async () => {
   const user = await users.create({ username, email: username, password: CENTER_PASSWORD })
   const clock = { now: Date.now() }
   const key = await openPlatformKey(db, settings.home, settings.platformKey)
-  const tickets = createPasswordTickets(users, key, () => clock.now)
-  const ticket = tickets.issue(user)
+  const tickets = createPasswordTickets(users, key, 'test', () => clock.now)
+  const ticket = tickets.issue(user, 'crm')
   clock.now += 15 * 60_000 - 1
-  expect((await tickets.read(ticket))?.username).toBe(username)
+  expect((await tickets.read(ticket, 'crm'))?.username).toBe(username)
+  expect(await tickets.read(ticket, 'shop')).toBeNull()
+  expect(await tickets.read(ticket, '')).toBeNull()
   clock.now += 1
-  expect(await tickets.read(ticket)).toBeNull()
-  expect(await tickets.read('no.ticket.at all')).toBeNull()
+  expect(await tickets.read(ticket, 'crm')).toBeNull()
+  expect(await tickets.read('no.ticket.at all', 'crm')).toBeNull()
 })
 
 test('wrong entries of the current password are throttled together with failed sign-ins', async () => {
