@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto'
 import type { PasswordFault } from '../../base/accounts/password-rules.ts'
 import type { Users } from '../../base/accounts/users.ts'
 import { storedHash } from '../../base/database/stored-hash.ts'
+import { tokenForm } from '../../base/database/token-form.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /**
@@ -38,7 +38,7 @@ export type LinkedAccount = { readonly username: string }
  */
 export const LINK_LIFETIME = 3_600_000
 const MOST_OPEN = 3
-const FORM = /^[A-Za-z0-9_-]{43}$/
+const FORM = tokenForm('')
 
 /** @param now returns the current time in epoch milliseconds */
 export function createPasswordLinks(
@@ -52,8 +52,9 @@ export function createPasswordLinks(
   }
 
   async function findRow(token: string) {
-    if (!FORM.test(token)) return null
-    const query = db.selectFrom('password_links').selectAll().where('token_hash', '=', storedHash(token))
+    const hash = FORM.hashOf(token)
+    if (hash === null) return null
+    const query = db.selectFrom('password_links').selectAll().where('token_hash', '=', hash)
     const link = await query.where('expires_at', '>', now()).executeTakeFirst()
     if (link === undefined) return null
     const account = await accountOf(link.uid)
@@ -72,9 +73,9 @@ export function createPasswordLinks(
         .where('expires_at', '>', now())
         .executeTakeFirstOrThrow()
       if (Number(open) >= MOST_OPEN) return null
-      const token = randomBytes(32).toString('base64url')
+      const { token, hash } = FORM.make()
       const times = { created_at: now(), expires_at: now() + LINK_LIFETIME }
-      const link = { token_hash: storedHash(token), uid, state: stateOf(account), ...times }
+      const link = { token_hash: hash, uid, state: stateOf(account), ...times }
       await db.insertInto('password_links').values(link).execute()
       return token
     },
