@@ -33,7 +33,7 @@ const {
  */
 export const CENTER_PROPERTIES = {
   PORT: { ...PROPERTIES.PORT, default: '8090', what: 'port for pages, the API and Satellites' },
-  HOST: { ...HOST },
+  HOST,
   PUBLIC_URL: { ...PUBLIC_URL, what: 'the URL that browsers and Satellites use; links in emails contain it too' },
   PLATFORM_HOME: {
     ...PROPERTIES.PLATFORM_HOME,

@@ -97,7 +97,7 @@ export function createClaimsReader(
   }
 
   return {
-    ofIdToken: (solution, registration, idToken, expected) => ofIdToken(solution, registration, idToken, expected),
+    ofIdToken,
     async ofTokens(solution, registration, tokens, expected) {
       const { provider, configuration } = registration
       if (!provider.hasIdToken) return ofProfile(registration, tokens, expected)

@@ -1,6 +1,6 @@
 import { freeze } from './builtins.guest.ts'
 import type { createCommands } from './commands.guest.ts'
-import { defineGlobal } from './globals.guest.ts'
+import { defineFrozen } from './globals.guest.ts'
 import type { GuestApi, Offers } from './guest-api.d.ts'
 import type { createLog } from './log.guest.ts'
 import type { createQuotas } from './quotas.guest.ts'
@@ -109,7 +109,7 @@ class Api implements GuestApi, Binding {
   }
 
   defineGlobal(name: string, value: unknown): void {
-    defineGlobal(this.#parts.globals, name, value)
+    defineFrozen(this.#parts.globals, name, value)
   }
 
   quotaError(limit: string, allowed: number, used: unknown, where?: string): Error {

@@ -28,10 +28,6 @@ export function defineReplaceable(globals: object, name: string, value: object):
   defineProperty(globals, name, { value, writable: true, enumerable: false, configurable: true })
 }
 
-export function defineGlobal(globals: object, name: string, value: unknown): void {
-  defineFrozen(globals, name, value)
-}
-
 export function defineFrozen(target: object, name: string, value: unknown): void {
   if (typeof value === 'function') freeze(value)
   else if (typeof value === 'object' && value !== null) {

@@ -9,7 +9,7 @@ import { readCall } from './call-data.guest.ts'
 import { createEnter } from './calls.guest.ts'
 import { createCommands } from './commands.guest.ts'
 import { createEncode } from './encode.guest.ts'
-import { defineFrozen, defineGlobal, defineReplaceable, removeGlobals, removeRegExpStatics } from './globals.guest.ts'
+import { defineFrozen, defineReplaceable, removeGlobals, removeRegExpStatics } from './globals.guest.ts'
 import type { GuestApi } from './guest-api.d.ts'
 import { createLog } from './log.guest.ts'
 import { createQuotas } from './quotas.guest.ts'
@@ -130,7 +130,7 @@ function createBindings({ limits, plugins, first, isClient, globals, needs }: Pa
 
   const underPlugins = {}
   deleteProperty(globals, 'console')
-  if (needs?.console !== false) defineGlobal(globals, 'console', consoleOf())
+  if (needs?.console !== false) defineFrozen(globals, 'console', consoleOf())
   defineReplaceable(globals, 'globals', globals)
   defineReplaceable(globals, 'scopes', scopes)
   for (let index = 0; index < plugins.length; index++) {
@@ -139,9 +139,9 @@ function createBindings({ limits, plugins, first, isClient, globals, needs }: Pa
     const path = under === null ? name : `${under}.${name}`
     const built = build(createApi({ name, path, constants }, parts), globals)
     if (built === undefined) continue
-    if (under === null) defineGlobal(globals, name, built)
+    if (under === null) defineFrozen(globals, name, built)
     else defineFrozen(underPlugins, name, built)
   }
-  if (ownKeys(underPlugins).length > 0) defineGlobal(globals, 'plugins', underPlugins)
+  if (ownKeys(underPlugins).length > 0) defineFrozen(globals, 'plugins', underPlugins)
   return start
 }
