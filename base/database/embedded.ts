@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { type Dialect, type Driver, SqliteAdapter, SqliteDialect, type SqliteStatement } from 'kysely'
+import { recentByText } from '../program/by-text.ts'
 import { type Checkpoints, NO_CHECKPOINTS } from './checkpoints.ts'
 import { createFileSync, type FileSync } from './file-sync.ts'
 import type { DatabaseKind } from './kind.ts'
@@ -148,8 +149,6 @@ function oneAtATime(
 
 /** @param onWrite called after each statement that may have changed data */
 function createStatements(database: DatabaseSync, onWrite: () => void): (sql: string) => SqliteStatement {
-  const kept = new Map<string, SqliteStatement>()
-
   function make(sql: string): SqliteStatement {
     const statement = database.prepare(sql)
     const writes = !/^\s*(select|begin|rollback)\b/i.test(sql)
@@ -165,11 +164,5 @@ function createStatements(database: DatabaseSync, onWrite: () => void): (sql: st
     }
   }
 
-  return (sql) => {
-    const statement = kept.get(sql) ?? make(sql)
-    kept.delete(sql)
-    kept.set(sql, statement)
-    if (kept.size > STATEMENTS) kept.delete(kept.keys().next().value as string)
-    return statement
-  }
+  return recentByText(STATEMENTS, make)
 }

@@ -18,3 +18,18 @@ export function cachedByText<T>(most: number, compute: (text: string) => T): (te
     return result
   }
 }
+
+/**
+ * Caches a value for each text, such as a prepared statement. Texts may have any length.
+ * @param most the maximum number of texts in the cache; the least recently used are evicted first
+ */
+export function recentByText<T extends object>(most: number, create: (text: string) => T): (text: string) => T {
+  const cache = new Map<string, T>()
+  return (text) => {
+    const value = cache.get(text) ?? create(text)
+    cache.delete(text)
+    cache.set(text, value)
+    if (cache.size > most) cache.delete(cache.keys().next().value as string)
+    return value
+  }
+}

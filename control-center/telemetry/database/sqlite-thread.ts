@@ -1,5 +1,6 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
+import { recentByText } from '../../../base/program/by-text.ts'
 
 /* The thread that owns the SQLite connection and executes statements sequentially. */
 
@@ -23,7 +24,7 @@ if (!readOnly)
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864;')
 // Negative cache sizes are in KiB. With 32 MiB, the indexes' inner pages stay in memory.
 database.exec('PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY;')
-const kept = new Map<string, ReturnType<DatabaseSync['prepare']>>()
+const prepared = recentByText(STATEMENTS, (sql) => database.prepare(sql))
 
 parentPort?.on('message', (question: Question | null) => {
   if (question === null) {
@@ -49,12 +50,4 @@ function answerTo({ id, sql, parameters }: Question): Answer {
     const { message, errcode } = error as { message: string; errcode?: unknown }
     return { id, error: { message, errcode } }
   }
-}
-
-function prepared(sql: string): ReturnType<DatabaseSync['prepare']> {
-  const statement = kept.get(sql) ?? database.prepare(sql)
-  kept.delete(sql)
-  kept.set(sql, statement)
-  if (kept.size > STATEMENTS) kept.delete(kept.keys().next().value as string)
-  return statement
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cachedByText } from '../../../base/program/by-text.ts'
+import { cachedByText, recentByText } from '../../../base/program/by-text.ts'
 
 test('a result is computed once for each text, even if it is undefined, until the cache is full', () => {
   const asked: string[] = []
@@ -19,4 +19,19 @@ test('results for long texts are not cached', () => {
   })
   for (let n = 0; n < 3; n++) expect(lengthOf('x'.repeat(301))).toBe(301)
   expect(count).toBe(3)
+})
+
+test('recentByText: the least recently used text is evicted', () => {
+  const created: string[] = []
+  const of = recentByText(2, (text) => {
+    created.push(text)
+    return { text }
+  })
+  const a = of('a')
+  of('b')
+  expect(of('a')).toBe(a)
+  of('c')
+  expect(of('a')).toBe(a)
+  expect(of('b')).toEqual({ text: 'b' })
+  expect(created).toEqual(['a', 'b', 'c', 'b'])
 })
