@@ -1,15 +1,13 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { cpuTimeOfTree } from './cpu-time.ts'
 import { addUsers, nameOf, PASSWORD } from './default-users.ts'
 import { exchange, formRequest, open, pageRequest } from './form-load.ts'
 import { openLoginPage, startRealHost } from './real-host.ts'
 import type { Row } from './report.ts'
 import { figure, median, ROUNDS } from './rounds.ts'
+import { startProgram } from './start-program.ts'
 
 /**
  * Number of requests per measurement. Linux counts CPU time in ticks of 10 ms, which is precise enough for this many.
@@ -41,7 +39,7 @@ export async function measureFloors(): Promise<Row[]> {
     writeFileSync(join(folder, 'page.html'), bodyOf(await exchange(socket, requests.page)))
     writeFileSync(join(folder, 'session.json'), bodyOf(await exchange(socket, requests.session)))
     socket.destroy()
-    const floor = await startFloor(folder)
+    const floor = await startProgram('floor-app.ts', [join(folder, 'page.html'), join(folder, 'session.json')])
     const bare = (path: string, cookie: string) => ({
       pid: floor.pid,
       port: floor.port,
@@ -96,21 +94,5 @@ function rowOf(one: Contestant, floor: Contestant, work: string, against: string
     unit: 'ratio',
     measured: least / measured,
     details: `${figure(measured)} ms : ${figure(least)} ms of CPU time per request`,
-  }
-}
-
-async function startFloor(folder: string): Promise<{ pid: number; port: number; stop: () => Promise<void> }> {
-  const files = [join(folder, 'page.html'), join(folder, 'session.json')]
-  const execArgv = ['--disable-warning=ExperimentalWarning']
-  const child = fork(fileURLToPath(new URL('floor-app.ts', import.meta.url)), files, { execArgv })
-  const [message] = (await once(child, 'message')) as [{ port: number }]
-  return {
-    pid: child.pid ?? 0,
-    port: message.port,
-    async stop() {
-      const gone = once(child, 'exit')
-      child.disconnect()
-      await gone
-    },
   }
 }

@@ -1,15 +1,13 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { cpuTimeOfTree } from './cpu-time.ts'
 import { type FormTarget, postForms } from './form-load.ts'
 import { HOOK } from './login.ts'
 import { openLoginPage, startRealHost } from './real-host.ts'
 import type { Row } from './report.ts'
 import { figure, median, ROUNDS } from './rounds.ts'
+import { type Program, startProgram } from './start-program.ts'
 import { loginWorker, startWorkerd } from './workerd.ts'
 
 const SOLUTION = 'w2'
@@ -116,25 +114,15 @@ function rowsOf(
   ]
 }
 
-async function startPlainHost(homeToCopy: string): Promise<{ pid: number; port: number; stop: () => Promise<void> }> {
+async function startPlainHost(homeToCopy: string): Promise<Program> {
   const home = mkdtempSync(join(tmpdir(), 'solhost-plain-'))
   // The folder can be copied now because nothing writes to it: the upload is complete, and no login has been sent.
   cpSync(homeToCopy, home, { recursive: true })
-  const execArgv = ['--disable-warning=ExperimentalWarning']
-  const child = fork(fileURLToPath(new URL('plain-host.ts', import.meta.url)), [home], { execArgv })
-  const [message] = (await Promise.race([
-    once(child, 'message'),
-    once(child, 'exit').then(() =>
-      Promise.reject(new Error('the host without a sandbox (plain-host.ts) exited while it was starting')),
-    ),
-  ])) as [{ port: number }]
+  const program = await startProgram('plain-host.ts', [home])
   return {
-    pid: child.pid ?? 0,
-    port: message.port,
+    ...program,
     async stop() {
-      const gone = once(child, 'exit')
-      child.disconnect()
-      await gone
+      await program.stop()
       rmSync(home, { recursive: true, force: true })
     },
   }
