@@ -7,7 +7,7 @@
  * - `security-key`: a passkey that did not verify its user, so it is only a second step.
  * - `totp`: a code from an authenticator app.
  */
-export const SIGN_IN_METHODS = [
+const SIGN_IN_METHODS = [
   'password',
   'script',
   'provider',

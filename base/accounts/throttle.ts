@@ -172,7 +172,7 @@ export function directoryKey(username: string): string {
 }
 
 /** The users table treats names with the same key as one account. */
-export function accountKey(username: string): string {
+function accountKey(username: string): string {
   return usernameKey(username).slice(0, 200)
 }
 

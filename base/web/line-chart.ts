@@ -37,7 +37,7 @@ export type ChartData = {
 }
 
 /** The drawing area. It is stretched to the available space. */
-export const FIELD = { width: 600, height: 100 } as const
+const FIELD = { width: 600, height: 100 } as const
 
 const VALUE_LABELS = 5
 const TIME_LABELS = 5

@@ -47,7 +47,7 @@ export interface Environments {
  * Maximum environments per organisation. Chosen here: the same number as a rollout can include. Without this maximum,
  * the limits per environment would not limit an organisation.
  */
-export const MOST_ENVIRONMENTS = 200
+const MOST_ENVIRONMENTS = 200
 
 /** @param now returns the current time in epoch milliseconds */
 export function createEnvironments(db: CenterDatabase, now: () => number = Date.now): Environments {

@@ -21,9 +21,7 @@ export function isProduction({ name, type }: Pick<Environment, 'name' | 'type'>)
  * Sorts the environments in the usual order of a rollout, from development to production. Environments of the same type
  * are sorted by name.
  */
-export function usualOrder<One extends Pick<Environment, 'name' | 'type'>>(
-  environments: readonly One[],
-): readonly One[] {
+function usualOrder<One extends Pick<Environment, 'name' | 'type'>>(environments: readonly One[]): readonly One[] {
   const rank = (one: One) => (isProduction(one) ? ENVIRONMENT_TYPES.length : ENVIRONMENT_TYPES.indexOf(one.type))
   return environments.toSorted((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1))
 }

@@ -5,7 +5,7 @@ import { Uploaded } from '../solutions/api.ts'
 import { Difference, Sha256 } from '../solutions/versions-api.ts'
 import { TEMPLATES } from './create-draft.ts'
 
-export const Etag = z.string().max(100)
+const Etag = z.string().max(100)
 const Path = z.string().max(300)
 export const Version = z.object({ sha256: Sha256, version: z.string() })
 

@@ -274,7 +274,7 @@ function listRoutes(parts: JobApiParts): AdminRoute[] {
 }
 
 /** Returns a run without its data, result and tenant, because only some callers may read these. */
-export function shownRun(run: Run) {
+function shownRun(run: Run) {
   const { id, job, state, attempt, scheduledFor, missed, dueAt, createdAt, startedAt, endedAt, failure } = run
   return { id, job, state, attempt, scheduledFor, missed, dueAt, createdAt, startedAt, endedAt, failure }
 }

@@ -7,7 +7,7 @@ import type { MailService } from '../../base/mail/tables.ts'
 import type { Settings } from '../config/settings.ts'
 import type { HostDatabase } from '../database/tables.ts'
 
-export const HOST_MAIL: MailService = {
+const HOST_MAIL: MailService = {
   mails: 'host_mails',
   counts: 'host_mail_counts',
   sender: 'This host',

@@ -84,6 +84,6 @@ async function endHere(
 }
 
 /** The path of the signed-out page, which never signs the user in automatically. */
-export function pageAfterLogout(solution: string): string {
+function pageAfterLogout(solution: string): string {
   return `/solution/${solution}/index.html?signed-out`
 }

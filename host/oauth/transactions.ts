@@ -59,7 +59,7 @@ export type NewTransaction = {
 }
 
 /** Ids start with the time: sorting the cookies by name finds the browser's oldest transaction. */
-export function newTransactionId(now: number): string {
+function newTransactionId(now: number): string {
   return `${Math.floor(now / 1000)
     .toString(36)
     .padStart(7, '0')}${randomBytes(18).toString('base64url')}`

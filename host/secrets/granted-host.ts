@@ -14,7 +14,7 @@ export function readGrantedHost(text: string): string | null {
 }
 
 /** A host in API input. The schema returns it in the normalised form. */
-export const GrantedHost = z
+const GrantedHost = z
   .string()
   .max(260)
   .refine((text) => readGrantedHost(text) !== null, {

@@ -22,7 +22,7 @@ export type CsvLine = { readonly line: number; readonly input: UserInput & { rea
 export type CsvLines = { readonly lines: readonly CsvLine[]; readonly faults: readonly CsvFault[] }
 
 /** Maximum number of users per file. The size of the body has a separate limit. */
-export const MOST_USERS = 20_000
+const MOST_USERS = 20_000
 /** Number of bytes to parse before yielding to other requests. */
 const PIECE = 16 * 1024
 

@@ -252,7 +252,7 @@ export type AdminFrame = PageFrame & {
 }
 
 /** The navigation entries in display order: name and URL. */
-export const ADMIN_PARTS = {
+const ADMIN_PARTS = {
   solutions: '/admin/',
   users: '/admin/users',
   directories: '/admin/directories',

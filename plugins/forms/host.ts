@@ -29,7 +29,7 @@ export interface FormsPorts {
 }
 
 /** Browsers send these events only if a form's function or a listener added with `eventsManager` needs them. */
-export const ASKED_EVENTS = ['onElementFocusGained', 'onElementFocusLost', 'onAction', 'onResize'] as const
+const ASKED_EVENTS = ['onElementFocusGained', 'onElementFocusLost', 'onAction', 'onResize'] as const
 export type AskedEvent = (typeof ASKED_EVENTS)[number]
 
 const EVERY = ['visible', 'enabled', 'label', 'hint'] as const

@@ -89,7 +89,7 @@ function invalidMessage(issue: z.core.$ZodIssue, form: unknown): string {
 }
 
 /** The path, and the name of the element or tab that contains it, because people search for names. */
-export function placeName(path: readonly PropertyKey[], form: unknown): string {
+function placeName(path: readonly PropertyKey[], form: unknown): string {
   if (path.length === 0) return 'the form'
   for (let length = path.length; length >= 2; length--) {
     if (path[length - 2] !== 'elements' && path[length - 2] !== 'tabs') continue

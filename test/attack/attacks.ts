@@ -37,7 +37,7 @@ export type Attack = {
 /**
  * Whether this is `npm run long -- attacks`, which runs every script in every realm. The usual tests skip some scripts.
  */
-export const isEveryAttackRun = process.env.LONG_ATTACKS === 'all'
+const isEveryAttackRun = process.env.LONG_ATTACKS === 'all'
 
 /**
  * Returns only the first scripts of each kind, such as `cpu-` or `escape-`, because running all of them takes too long.

@@ -59,7 +59,7 @@ const BOUND = 512 * 1024 * 1024
 const BATCH = 512
 export const NEEDLE = 'needle'
 /** One log line in this many contains `NEEDLE`. */
-export const NEEDLE_EVERY = 10_000
+const NEEDLE_EVERY = 10_000
 
 /**
  * Starts a control center in a separate process, and `count` simulated Satellites, each in its own environment.

@@ -3,7 +3,7 @@ import { checkForm } from '../../runtime/forms/check-form.ts'
 import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
 import type { FormSurroundings } from '../../runtime/forms/form-references.ts'
 
-export const FORM_FILE = 'forms/orders.json'
+const FORM_FILE = 'forms/orders.json'
 
 /** Returns a form with these elements in one column, in the format that authors write. */
 export function formWith(...elements: readonly unknown[]): Record<string, unknown> {

@@ -34,7 +34,7 @@ export type Glewlwyd = {
   readonly stop: () => Promise<void>
 }
 
-export const GLEWLWYD_ACCOUNTS: readonly ProviderAccount[] = [
+const GLEWLWYD_ACCOUNTS: readonly ProviderAccount[] = [
   {
     name: 'anna',
     password: 'anna-tries-glewlwyd',

@@ -10,12 +10,12 @@ import type { Answer, Ask } from './http.ts'
 
 /** The path of Debian's HAProxy, or undefined if it is not installed. */
 export const haproxyPath = ['/usr/sbin/haproxy', '/usr/local/sbin/haproxy'].find(existsSync)
-export const HAPROXY_CONFIG = fileURLToPath(new URL('../../deploy/haproxy.cfg', import.meta.url))
+const HAPROXY_CONFIG = fileURLToPath(new URL('../../deploy/haproxy.cfg', import.meta.url))
 /** The file with the HAProxy configuration for a control center. */
 export const CENTER_HAPROXY_CONFIG = fileURLToPath(new URL('../../deploy/control-center/haproxy.cfg', import.meta.url))
 
 /** The host name in the certificate from `test/support/tls`. */
-export const PROXIED_NAME = 'api.example.test'
+const PROXIED_NAME = 'api.example.test'
 const tls = (file: string) => readFileSync(new URL(`./tls/${file}`, import.meta.url))
 
 const lookup: LookupFunction = (_name, { all }, found) => {

@@ -17,7 +17,7 @@ export type Slapd = Pick<TestServer, 'kill' | 'restart' | 'isAlive'> & {
 }
 
 const PROGRAM = '/usr/sbin/slapd'
-export const SUFFIX = 'dc=example,dc=org'
+const SUFFIX = 'dc=example,dc=org'
 export const PEOPLE = `ou=People,${SUFFIX}`
 export const GROUPS = `ou=Groups,${SUFFIX}`
 /** The account that the host searches with. It can read everything except passwords. */

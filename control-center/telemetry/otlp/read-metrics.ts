@@ -26,7 +26,7 @@ export type MetricPoint = {
 export type ReadItems<T> = { readonly items: readonly T[]; readonly rejected: number; readonly why: string }
 
 /** Maximum points per request. A host sends about a hundred. */
-export const MOST_POINTS = 10_000
+const MOST_POINTS = 10_000
 const LONGEST_METRIC = 200
 const MOST_BOUNDS = 100
 /** Maximum characters of a point's attributes, which identify a series and are stored with it. */

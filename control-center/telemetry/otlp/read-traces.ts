@@ -20,7 +20,7 @@ export type Span = {
   readonly attributes: Attributes
 }
 
-export const MOST_SPANS = 10_000
+const MOST_SPANS = 10_000
 const LONGEST_NAME = 200
 /** Maximum duration: a week, in µs. */
 const LONGEST_TIME = 7 * 86_400_000_000

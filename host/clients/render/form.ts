@@ -80,7 +80,7 @@ export function renderElement(
 }
 
 /** The id of the `<form>` tag. */
-export function formId(form: string): string {
+function formId(form: string): string {
   return `f-${form}`
 }
 
