@@ -1,8 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { proportionalSize } from '../runtime/process-memory.ts'
 import { createScriptLab } from '../test/support/solutions.ts'
 import { HOOK, labLogin } from './login.ts'
 import type { Row } from './report.ts'
-import { median, pause } from './rounds.ts'
+import { median } from './rounds.ts'
 
 /** Number of logins per solution. It is high enough for the heaps to grow and be garbage collected. */
 const LOGINS = 100

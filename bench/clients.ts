@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
 import { proportionalSize } from '../runtime/process-memory.ts'
 import { type ClientPage, openClient } from '../test/support/client-page.ts'
 import { createVisitor } from '../test/support/http.ts'
@@ -6,7 +7,7 @@ import { UNTHROTTLED } from '../test/support/unthrottled.ts'
 import { moduleFile } from '../test/support/zip.ts'
 import { type RealHost, startRealHost } from './real-host.ts'
 import type { Row } from './report.ts'
-import { figure, median, pause, percentile } from './rounds.ts'
+import { figure, median, percentile } from './rounds.ts'
 
 const CLIENTS = Number(process.env.BENCH_CLIENTS ?? 500)
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 6)

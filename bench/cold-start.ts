@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
 import { builtInPlugins } from '../base/bundles/plugins.ts'
 import { createSandboxSolutionMaker } from '../base/bundles/sandbox-solution.ts'
 import { readTrusted } from '../base/bundles/trusted.ts'
@@ -10,7 +11,7 @@ import { createScriptLab } from '../test/support/solutions.ts'
 import { cpuTimeOf } from './cpu-time.ts'
 import { HOOK, labLogin } from './login.ts'
 import type { Row } from './report.ts'
-import { each, figure, median, pause, ROUNDS } from './rounds.ts'
+import { each, figure, median, ROUNDS } from './rounds.ts'
 
 const BARE = `process.dlopen({ exports: {} }, ${JSON.stringify(BINARY)})
 // Not process.stdout, for which Node.js would load node:net.

@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { addUsers, nameOf, PASSWORD } from './default-users.ts'
 import { exchange, type FormTarget, formRequest, open } from './form-load.ts'
 import { openLoginPage, type RealHost, startRealHost } from './real-host.ts'
 import type { Row } from './report.ts'
-import { figure, median, pause, ROUNDS } from './rounds.ts'
+import { figure, median, ROUNDS } from './rounds.ts'
 
 const AT_ONCE = 50
 /**

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
 import { HOOK } from './login.ts'
 import { type RealHost, startRealHost } from './real-host.ts'
 import type { Row } from './report.ts'
-import { figure, pause } from './rounds.ts'
+import { figure } from './rounds.ts'
 
 /** Number of warm-up uploads, which load code and fill caches. They are not measured. */
 const BEFORE = 50

@@ -1,9 +1,10 @@
 import { setPriority } from 'node:os'
+import { setTimeout as pause } from 'node:timers/promises'
 import { ask } from '../test/support/http.ts'
 import { CREDENTIALS } from './login.ts'
 import { openLoginPage, type RealHost, startRealHost } from './real-host.ts'
 import type { Row } from './report.ts'
-import { figure, pause, percentile } from './rounds.ts'
+import { figure, percentile } from './rounds.ts'
 
 /** The scripts that the malicious solutions run at each login. The third crashes V8, which terminates its process. */
 const HOSTILE = {

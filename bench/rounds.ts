@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 /** Number of rounds. Contestants alternate so that disturbances affect all of them; medians are reported. */
 export const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9)
 
@@ -28,10 +29,6 @@ export async function burst(count: number, work: () => Promise<unknown>): Promis
     }),
   )
   return (performance.now() - start) / count
-}
-
-export function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }
 
 export function median(values: readonly number[]): number {

@@ -1,5 +1,6 @@
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { proportionalSize } from '../../runtime/process-memory.ts'
 import { startWatchedHost, type WatchedHost } from './host-window.ts'
@@ -202,8 +203,4 @@ function count(list: readonly string[], wanted: string): number {
 
 function megabytes(bytes: number): number {
   return bytes / 1024 ** 2
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }

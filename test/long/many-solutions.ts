@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { proportionalSize } from '../../runtime/process-memory.ts'
 import { startWatchedHost, type WatchedHost } from './host-window.ts'
 import { ANNA, exampleBundle, forEach, logIn } from './logins.ts'
@@ -149,8 +150,4 @@ async function processesOf(host: WatchedHost): Promise<string[]> {
 async function inOrder(host: WatchedHost, order: readonly string[]): Promise<readonly string[]> {
   const serving = new Set(await processesOf(host))
   return order.filter((name) => serving.has(name))
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }

@@ -2,6 +2,7 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { ServerKindName } from '../../base/database/kind.ts'
 import type { TestServer } from './database-server.ts'
 import { ADMIN, ADMIN_PASSWORD, sharedProperties } from './host-group.ts'
@@ -360,8 +361,4 @@ function checkIntegrity(home: string): string {
 function textOf(locale: string, key: string): string {
   const file = new URL(`../../base/web/texts/platform/${locale}.json`, import.meta.url)
   return (JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>)[key] ?? ''
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }

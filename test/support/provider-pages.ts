@@ -1,5 +1,7 @@
 /** The pages of the OpenID provider in tests and in the example `many-providers`. They work without JavaScript. */
 
+import { escapeHtml } from '../../base/web/markup.ts'
+
 export type ProviderFrame = { readonly title: string; readonly accent: string }
 
 export type LoginModel = {
@@ -139,8 +141,4 @@ function styleOf(accent: string): string {
     th, td { padding: .15rem .75rem .15rem 0; text-align: left; vertical-align: top }
     th { color: var(--soft); font-weight: 400 }
   `
-}
-
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
