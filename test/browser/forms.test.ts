@@ -64,6 +64,8 @@ function otherForm(): HostFrame {
 }
 
 const shown = { visible: true, enabled: true }
+const LONG_BADGE = { value: 'extension', label: 'Wartungsvertragsverlängerung', tone: 'info' } as const
+
 /** A table with more columns than fit into a 1280 px window, in a tab that is initially closed. */
 const wide: FormDefinition = {
   layout: [
@@ -97,10 +99,11 @@ const wide: FormDefinition = {
                                 label: `Year ${2000 + year}`,
                                 type: 'text',
                                 sortable: false,
+                                ...(year === 2 ? { badges: [LONG_BADGE] } : {}),
                               })),
                               pageSize: 20,
                               selection: 'single',
-                              value: [{ id: 1, y0: 'A'.repeat(300), y29: 'last' }],
+                              value: [{ id: 1, y0: 'A'.repeat(300), y2: LONG_BADGE.value, y29: 'last' }],
                             },
                           ],
                         },
@@ -979,6 +982,8 @@ else {
       await page.click('[id="e-order-views.tab.long"]')
       const region = page.getByRole('region', { name: 'Years' })
       await region.waitFor()
+      // A badge's word is not broken: the badge has one line, of 22 px, and its padding.
+      expect((await region.locator('.badge').boundingBox())?.height).toBeLessThan(40)
       expect(await page.evaluate('document.scrollingElement.scrollWidth')).toBe(1280)
       expect(await axeViolations(page)).toEqual([])
       await page.keyboard.press('Tab')
