@@ -50,8 +50,9 @@ const FOREIGN_NAMES: Readonly<Record<string, string>> = {
 
 const REPLACEMENTS: Readonly<Record<string, string>> = { ...REPLACED_NAMES, ...FOREIGN_NAMES }
 
+/** Properties don't match: a script that only uses `plugins.http.fetch` needs no parser. */
 const MENTIONED = new RegExp(
-  `\\b(?:${Object.keys(REPLACEMENTS)
+  `\\b(?<!(?:^|[^.])\\.\\s*)(?:${Object.keys(REPLACEMENTS)
     .map((name) => name.split('.').join('\\s*\\.\\s*'))
     .join('|')})\\b`,
 )

@@ -22,6 +22,7 @@ test.each([
     'async function f() {\n  setTimeout(f, 5); const a = await fetch("x"); alert(a); require("fs"); setTimeout(f, 9) }',
     ['forms/a.js:2:3 setTimeout', 'fetch', 'alert', 'require'],
   ],
+  ['[...fetch("x")]', ['forms/a.js:1:5 fetch']],
 ])('scripts: each name in %j that has a replacement is reported once, where it is used', async (source, names) => {
   expect(
     (await warned(source)).map((line, index) => (names[index]?.includes(' ') ? line : line.split(' ')[1])),
