@@ -20,8 +20,8 @@ export interface EnvironmentStates {
 }
 
 /**
- * An environment is shown as disconnected if its last report differs from the current time by this or more, in ms. Satellites report at least
- * every 30 s.
+ * An environment is shown as disconnected if its last report is this much older or newer than the current time, in ms.
+ * Satellites report at least every 30 s.
  */
 const CONNECTED = 120_000
 
