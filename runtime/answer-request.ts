@@ -10,6 +10,7 @@ export type RequestHandler = (
   plugin: string,
   method: string,
   args: readonly Json[],
+  id: number,
 ) => { readonly changes: boolean; readonly value: Promise<Json> }
 
 /**
@@ -24,7 +25,7 @@ export async function answerRequest(
 ): Promise<void> {
   const reply = { kind: 'answer', id: message.id, request: message.request } as const
   try {
-    const begun = handler(message.plugin, message.method, message.args)
+    const begun = handler(message.plugin, message.method, message.args, message.request)
     if (begun.changes) changes()
     process.send({ ...reply, ok: true, value: await begun.value })
   } catch (error) {

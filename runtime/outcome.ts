@@ -25,6 +25,8 @@ export type Returned = {
   /** A description for the log; set if the entry function returned a value that is not a string. */
   readonly oddResult?: string
   readonly commands: readonly GuestCommand[]
+  /** The ids of the requests whose response the scripts did not wait for. */
+  readonly unanswered: readonly number[]
   readonly milliseconds: number
 }
 

@@ -43,7 +43,7 @@ const isReturned = object(
     commands: listUpTo(10_000, isCommand),
     milliseconds: isMilliseconds,
   },
-  { odd: isName },
+  { odd: isName, unanswered: listUpTo(10_000, isId) },
 )
 const isFailed = object(
   {

@@ -212,6 +212,8 @@ export type SandboxOutcome =
       readonly result: string | null
       readonly odd?: string
       readonly commands: readonly GuestCommand[]
+      /** The ids of the requests whose response the call did not wait for; absent if there are none. */
+      readonly unanswered?: readonly number[]
       readonly milliseconds: number
     }
   | {

@@ -78,6 +78,7 @@ export function outcomeOf(outcome: SandboxOutcome): Outcome {
     const { code, message, position, limit, milliseconds } = outcome
     return { code, message, ...(position ? { position } : {}), ...(limit ? { limit } : {}), milliseconds }
   }
-  const { result, odd, commands, milliseconds } = outcome
-  return { code: 'returned', result, ...(odd === undefined ? {} : { oddResult: odd }), commands, milliseconds }
+  const { result, odd, commands, unanswered = [], milliseconds } = outcome
+  const oddResult = odd === undefined ? {} : { oddResult: odd }
+  return { code: 'returned', result, ...oddResult, commands, unanswered, milliseconds }
 }

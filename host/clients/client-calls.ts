@@ -63,7 +63,7 @@ export function createClientCaller({ supervisor, bindings, log, storeRuns, calle
     if (outcome.code === 'client_gone') return { failure: outcome, effects: noEffects() }
     called?.({ solution: solution.name, entry: nameOf(asked), outcome })
     if (outcome.code !== 'returned') return failed(outcome)
-    answers.returned()
+    answers.returned(outcome.unanswered)
     try {
       bindings.apply(call, outcome.commands)
     } catch (error) {

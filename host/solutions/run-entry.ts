@@ -85,7 +85,7 @@ export function createEntryRunner({ supervisor, bindings, log, storeRuns, called
         ...(signal === undefined ? {} : { signal }),
       },
     )
-    if (outcome.code === 'returned') answers.returned()
+    if (outcome.code === 'returned') answers.returned(outcome.unanswered)
     const refused = outcome.code === 'returned' ? applied(outcome) : outcome
     const failure = refused ?? (await storeQueued(call, storeRuns))
     called?.({ solution: solution.name, entry: label, outcome: failure ?? outcome })

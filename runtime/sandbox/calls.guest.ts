@@ -21,8 +21,8 @@ type CallParts = {
   readonly limits: Limits
   readonly quotaError: QuotaError
   readonly failedText: (error: unknown) => string
-  /** Returns the call's commands so far. */
-  readonly commandsText: () => string
+  /** Returns what the call has sent so far, as JSON properties. */
+  readonly sentText: () => string
   /** Drops the previous call's commands, log lines and exceeded quotas. */
   readonly forgetLastCall: () => void
   readonly answer: (text: AnswerText) => void
@@ -31,7 +31,7 @@ type CallParts = {
 
 /** The only function that the sandbox process calls in a context. It runs calls and passes responses on. */
 export function createEnter(parts: CallParts): Enter {
-  const { state, hooks, limits, quotaError, failedText, commandsText, forgetLastCall, answer, addScope } = parts
+  const { state, hooks, limits, quotaError, failedText, sentText, forgetLastCall, answer, addScope } = parts
   /**
    * The number of calls that the context has served. A login's context serves one call; a client's context serves all
    * of the client's calls.
@@ -50,10 +50,10 @@ export function createEnter(parts: CallParts): Enter {
     if (typeof result === 'string') {
       const allowed = limits.RESULT_SIZE as number
       if (result.length > allowed) return failedText(quotaError('RESULT_SIZE', allowed, result.length))
-      return `{"ok":true,"result":${stringify(result)},"commands":[${commandsText()}]}`
+      return `{"ok":true,"result":${stringify(result)},${sentText()}}`
     }
     const odd = result === undefined || result === null ? '' : `,"odd":${stringify(kindOf(result))}`
-    return `{"ok":true,"result":null${odd},"commands":[${commandsText()}]}`
+    return `{"ok":true,"result":null${odd},${sentText()}}`
   }
 
   /**
@@ -61,7 +61,7 @@ export function createEnter(parts: CallParts): Enter {
    * values that bindings create.
    */
   function returnedJson(returned: unknown): string {
-    if (returned === undefined || returned === null) return `{"ok":true,"result":null,"commands":[${commandsText()}]}`
+    if (returned === undefined || returned === null) return `{"ok":true,"result":null,${sentText()}}`
     let text = hooks.readResult === null ? null : hooks.readResult(returned)
     if (text === null) {
       const value = jsonText(returned)
@@ -70,7 +70,7 @@ export function createEnter(parts: CallParts): Enter {
       if (value.length > allowed) return failedText(quotaError(name, allowed, value.length))
       text = `{"value":${value}}`
     }
-    return `{"ok":true,"result":${stringify(text)},"commands":[${commandsText()}]}`
+    return `{"ok":true,"result":${stringify(text)},${sentText()}}`
   }
 
   function call(read: CallText): string {

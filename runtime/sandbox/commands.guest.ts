@@ -80,6 +80,16 @@ export function createCommands(
     throw new SafeError(typeof value === 'string' ? value : `${binding} failed`)
   }
 
+  /**
+   * Returns the call's commands so far as JSON properties, and the ids of its requests that have no response yet, if there
+   * are any.
+   */
+  function sentText(): string {
+    let unanswered = ''
+    for (const id in waiting) unanswered += unanswered === '' ? id : `,${id}`
+    return `"commands":[${commands}]${unanswered === '' ? '' : `,"unanswered":[${unanswered}]`}`
+  }
+
   function answer({ id, ok, value }: AnswerText): void {
     const one = waiting[id]
     if (one === undefined) return
@@ -90,5 +100,5 @@ export function createCommands(
     resolve(given)
   }
 
-  return { command, request, answer, forgetCommands, commandsText: () => commands }
+  return { command, request, answer, forgetCommands, sentText }
 }

@@ -75,7 +75,7 @@ function createBindings({ limits, plugins, first, isClient, globals, needs }: Pa
   const { readThrown, failedText } = createThrown(quotaOf)
   const { log, report, consoleOf, forgetLines } = createLog(state, limits, readThrown)
   const encodeArgs = createEncode(limits, quotaError)
-  const { command, request, answer, forgetCommands, commandsText } = createCommands(
+  const { command, request, answer, forgetCommands, sentText } = createCommands(
     state,
     limits,
     isClient,
@@ -96,7 +96,7 @@ function createBindings({ limits, plugins, first, isClient, globals, needs }: Pa
 
   const enter = createEnter({
     ...{ state, hooks, limits, quotaError, failedText },
-    ...{ commandsText, forgetLastCall, answer, addScope },
+    ...{ sentText, forgetLastCall, answer, addScope },
   })
 
   /** Binds this context to a solution. Called once, before any of its scripts run. */
