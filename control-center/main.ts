@@ -5,7 +5,7 @@ import { createFormTokens } from '../base/accounts/form-token.ts'
 import { createKnownBrowsers } from '../base/accounts/known-browser.ts'
 import { createNotices } from '../base/accounts/notices.ts'
 import { createPasswordTickets } from '../base/accounts/password-tickets.ts'
-import { createPasswords } from '../base/accounts/passwords.ts'
+import { createPasswords, type HashCost } from '../base/accounts/passwords.ts'
 import { createSessions, type Sessions } from '../base/accounts/sessions.ts'
 import { createThrottle } from '../base/accounts/throttle.ts'
 import { createUsers } from '../base/accounts/users.ts'
@@ -62,6 +62,8 @@ export type CenterOptions = {
   readonly version: string
   /** Whether a person reads the output. If so, the set-up code is returned; otherwise, it is written to a file. */
   readonly terminal: boolean
+  /** What new password hashes cost. For tests; the default is what OWASP recommends. */
+  readonly passwordCost?: HashCost | undefined
 }
 
 export type ControlCenter = {
@@ -86,7 +88,7 @@ type StartedParts = CenterParts & { readonly draining: Draining; readonly sessio
  * @param port returns the port of the pages, which is known once the server listens
  */
 async function startParts(
-  { settings, log, version, terminal }: CenterOptions,
+  { settings, log, version, terminal, passwordCost }: CenterOptions,
   started: AsyncDisposableStack,
   port: () => number,
 ): Promise<StartedParts> {
@@ -107,7 +109,7 @@ async function startParts(
   started.defer(mail.start())
   const audit = createAudit(db, limits.AUDIT_KEPT)
   const sessions = createSessions(db, limits)
-  const passwords = createPasswords()
+  const passwords = createPasswords({ cost: passwordCost })
   const users = createUsers(db, passwords, limits, {
     endAccess: (uid) => endAccess(db, sessions, uid),
     eraseFromAudit: async () => {},

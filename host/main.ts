@@ -8,7 +8,7 @@ import { createOpenSignIns, endOpenSignIns } from '../base/accounts/open-sign-in
 import { ownPasskeyPlaces } from '../base/accounts/passkey-places.ts'
 import { createPasskeyRequests } from '../base/accounts/passkey-requests.ts'
 import { createPasskeys } from '../base/accounts/passkeys.ts'
-import { createPasswords } from '../base/accounts/passwords.ts'
+import { createPasswords, type HashCost } from '../base/accounts/passwords.ts'
 import { createRemembered } from '../base/accounts/remembered.ts'
 import { createSessions } from '../base/accounts/sessions.ts'
 import { createThrottle } from '../base/accounts/throttle.ts'
@@ -100,6 +100,8 @@ export type HostOptions = {
    * hosts.
    */
   readonly createSupervisor?: typeof createSupervisor
+  /** What new password hashes cost. For tests; the default is what OWASP recommends. */
+  readonly passwordCost?: HashCost | undefined
 }
 
 export type Host = Addresses & {
@@ -159,7 +161,7 @@ async function openFoundation(options: HostOptions, started: AsyncDisposableStac
       endOpenSignIns(db, factorAccount('users', '', uid)),
     ])
   }
-  const passwords = createPasswords()
+  const passwords = createPasswords({ cost: options.passwordCost })
   const directoryParts = createDirectoryParts({ db, key, limits, audit, log, endAccess, now: testing.now })
   const mail = createHostMail(settings, { db, key, log })
   started.defer(mail.start())

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { HashCost } from '../base/accounts/passwords.ts'
 import { holdHome } from '../base/backup/home-lock.ts'
 import { checkHomeVersion, noteHomeVersion } from '../base/backup/home-version.ts'
 import { openPlatformKey, type PlatformKey } from '../base/config/platform-key.ts'
@@ -33,11 +34,13 @@ export type PlatformOptions = {
   readonly version: string
   /** Whether the output is a terminal. */
   readonly terminal: boolean
+  /** See `HostOptions`. */
+  readonly passwordCost?: HashCost | undefined
 }
 
 /** @param started collects the cleanup of the started parts, in case a later part fails to start */
 export async function openPlatform(options: PlatformOptions, started: AsyncDisposableStack): Promise<Platform> {
-  const { settings, version, terminal } = options
+  const { settings, version, terminal, passwordCost } = options
   const { limits, home } = settings
   const telemetry = createTelemetry({
     settings: settings.telemetry,
@@ -68,7 +71,7 @@ export async function openPlatform(options: PlatformOptions, started: AsyncDispo
   started.defer(() => db.destroy())
   const key = await openPlatformKey(db, home, settings.platformKey)
   const { adminName: name, adminPassword: password } = settings
-  const { account, newPassword } = await openAdminAccount(db, { name, password, home, terminal })
+  const { account, newPassword } = await openAdminAccount(db, { name, password, home, terminal, passwordCost })
   const change = noteHomeVersion(home, version, lastVersion)
   if (change !== null) log.info(change)
   return { telemetry, telemetryStarted, log, certificate, db, key, account, newPassword }

@@ -5,8 +5,11 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { createGate, type Gate } from '../../runtime/gate.ts'
 import { normalized } from '../program/normalized.ts'
 
+/** Argon2id's parameters: memory in KiB, passes, and lanes. */
+export type HashCost = { readonly memoryCost: number; readonly timeCost: number; readonly parallelism: number }
+
 /** Argon2id, 19 MiB, t=2, p=1, as OWASP recommends. The library's default algorithm is Argon2id. */
-const ARGON2 = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 } as const
+const ARGON2: HashCost = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 }
 
 /**
  * Maximum number of parallel hashes. libuv has four threads, and one must stay free for file access and DNS lookups.
@@ -37,14 +40,22 @@ export interface Passwords {
   needsRehash(passwordHash: string): boolean
 }
 
-/** Checks and creates hashes off the event loop. Runs one per core in parallel, but at most three. */
+/**
+ * Checks and creates hashes off the event loop. Runs one per core in parallel, but at most three.
+ * @param options.cost for tests. New hashes cost this much
+ */
 export function createPasswords(
-  options: { readonly gate?: Gate; readonly mostWaiting?: number; readonly patience?: number } = {},
+  options: {
+    readonly gate?: Gate
+    readonly mostWaiting?: number
+    readonly patience?: number
+    readonly cost?: HashCost | undefined
+  } = {},
 ): Passwords {
-  const { mostWaiting = MOST_WAITING, patience = PATIENCE } = options
+  const { mostWaiting = MOST_WAITING, patience = PATIENCE, cost = ARGON2 } = options
   const width = Math.min(availableParallelism(), MOST_AT_ONCE)
   const gate = options.gate ?? createGate(width)
-  const nobodys = randomHash()
+  const nobodys = randomHash(cost)
   let waiting = 0
 
   /**
@@ -69,9 +80,9 @@ export function createPasswords(
 
   return {
     async hash(password, { patient } = { patient: false }) {
-      if (!patient) return inTurn(() => hashPassword(password))
+      if (!patient) return inTurn(() => hashPassword(password, cost))
       await gate.enter()
-      return finish(() => hashPassword(password))
+      return finish(() => hashPassword(password, cost))
     },
     verify: (passwordHash, password) =>
       inTurn(async () => {
@@ -80,21 +91,20 @@ export function createPasswords(
       }),
     run: inTurn,
     width,
-    needsRehash,
+    needsRehash: (passwordHash) => isWeaker(passwordHash, cost),
   }
 }
 
 /** A hash in Argon2's encoded form. Takes about 20 ms on a thread of libuv's pool. */
-export function hashPassword(password: string): Promise<string> {
-  return hash(prepare(password), ARGON2)
+export function hashPassword(password: string, cost = ARGON2): Promise<string> {
+  return hash(prepare(password), cost)
 }
 
 /**
  * Returns a hash of no password. Checking any password against it takes as long as for a user's hash.
  * @see https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md
  */
-function randomHash(): string {
-  const { memoryCost, timeCost, parallelism } = ARGON2
+function randomHash({ memoryCost, timeCost, parallelism }: HashCost): string {
   const [salt, digest] = [16, 32].map((bytes) => randomBytes(bytes).toString('base64').replaceAll('=', ''))
   return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${salt}$${digest}`
 }
@@ -103,12 +113,10 @@ export function verifyPassword(passwordHash: string, password: string): Promise<
   return verify(passwordHash, prepare(password))
 }
 
-function needsRehash(passwordHash: string): boolean {
+function isWeaker(passwordHash: string, cost: HashCost): boolean {
   const options = parseOptions(passwordHash)
   return (
-    options.memoryCost < ARGON2.memoryCost ||
-    options.timeCost < ARGON2.timeCost ||
-    options.parallelism < ARGON2.parallelism
+    options.memoryCost < cost.memoryCost || options.timeCost < cost.timeCost || options.parallelism < cost.parallelism
   )
 }
 

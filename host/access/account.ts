@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { hashPassword, verifyPassword } from '../../base/accounts/passwords.ts'
+import { type HashCost, hashPassword, verifyPassword } from '../../base/accounts/passwords.ts'
 import { insertOnce, put } from '../../base/database/portable.ts'
 import { storedHash } from '../../base/database/stored-hash.ts'
 import { PlatformError } from '../../runtime/errors.ts'
@@ -30,15 +30,22 @@ export type NewPassword = { readonly keep: () => Promise<GeneratedPassword> }
  */
 export async function openAdminAccount(
   db: HostDatabase,
-  options: { readonly name: string; readonly password: string; readonly home: string; readonly terminal: boolean },
+  options: {
+    readonly name: string
+    readonly password: string
+    readonly home: string
+    readonly terminal: boolean
+    readonly passwordCost?: HashCost | undefined
+  },
 ): Promise<{ account: AdminAccount; newPassword: NewPassword | null }> {
-  const { name } = options
-  if (options.password !== '')
-    return { account: accountOf(name, await hashOfSet(db, options.password)), newPassword: null }
+  const { name, passwordCost } = options
+  if (options.password !== '') {
+    return { account: accountOf(name, await hashOfSet(db, options.password, passwordCost)), newPassword: null }
+  }
   const kept = await db.selectFrom('platform').select('value').where('key', '=', 'admin_password').executeTakeFirst()
   if (kept) return { account: accountOf(name, kept.value), newPassword: null }
   const password = randomBytes(18).toString('base64url')
-  const passwordHash = await hashPassword(password)
+  const passwordHash = await hashPassword(password, passwordCost)
   async function keep(): Promise<GeneratedPassword> {
     const shown = handOver(password, options)
     if (await insertOnce(db, 'platform', { key: 'admin_password', value: passwordHash })) return shown
@@ -52,11 +59,11 @@ export async function openAdminAccount(
 }
 
 /** Returns the same hash at each startup and on every node, as long as the configured password stays the same. */
-async function hashOfSet(db: HostDatabase, password: string): Promise<string> {
+async function hashOfSet(db: HostDatabase, password: string, cost?: HashCost): Promise<string> {
   const key = 'admin_password_of_settings'
   const kept = await db.selectFrom('platform').select('value').where('key', '=', key).executeTakeFirst()
   if (kept && (await verifyPassword(kept.value, password))) return kept.value
-  const value = await hashPassword(password)
+  const value = await hashPassword(password, cost)
   await put(db, 'platform', ['key'], { key, value })
   return value
 }

@@ -527,6 +527,8 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
     const page = await fresh.newPage()
     await page.goto(pageOf('spy'))
     await page.evaluate(`document.cookie = 'session-victim=${value}; path=/solution/victim/'`)
+    // The browser stores the cookie asynchronously. A request that starts before that lacks it.
+    await expect.poll(async () => (await fresh.cookies()).map((cookie) => cookie.value)).toContain(value)
     expect((await page.goto(`${host.addressOf('victim')}session`))?.status()).toBe(shared ? 200 : 401)
     await fresh.close()
   })

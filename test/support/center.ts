@@ -7,6 +7,7 @@ import type { Role } from '../../control-center/access/roles.ts'
 import { readCenterSettings } from '../../control-center/config/settings.ts'
 import { type ControlCenter, startControlCenter } from '../../control-center/main.ts'
 import { addCookie, NAVIGATION } from './admin.ts'
+import { CHEAP_HASHES } from './cheap-passwords.ts'
 import { type Answer, type Ask, ask } from './http.ts'
 import { UNTHROTTLED } from './unthrottled.ts'
 
@@ -62,7 +63,13 @@ export async function startTestCenter(
   const settings = readCenterSettings({ ...own, ...UNTHROTTLED, ...properties })
   const lines: string[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
-  const center = await startControlCenter({ settings, log, version: 'test', terminal: true })
+  const center = await startControlCenter({
+    settings,
+    log,
+    version: 'test',
+    terminal: true,
+    passwordCost: CHEAP_HASHES,
+  })
   const { users, organisations, invitations, apiTokens, environments, environmentTokens } = center.parts
 
   async function account(username: string): Promise<string> {

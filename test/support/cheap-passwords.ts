@@ -1,4 +1,4 @@
-import type { Passwords } from '../../base/accounts/passwords.ts'
+import type { HashCost, Passwords } from '../../base/accounts/passwords.ts'
 
 /** A fast fake of password hashing, for tests of the code that calls it. Other tests check the real hashing. */
 export const cheapPasswords: Passwords = {
@@ -12,3 +12,9 @@ export const cheapPasswords: Passwords = {
 function hashOf(password: string): string {
   return `cheap:${Buffer.from(password.normalize('NFC')).toString('hex')}`
 }
+
+/**
+ * Real password hashing with the least memory and time. Hosts and control centers in tests use it: they hash thousands
+ * of passwords, which would take minutes of CPU time.
+ */
+export const CHEAP_HASHES: HashCost = { memoryCost: 8, timeCost: 1, parallelism: 1 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { readSettings } from '../../host/config/settings.ts'
 import { type Host, type HostOptions, startHost } from '../../host/main.ts'
+import { CHEAP_HASHES } from './cheap-passwords.ts'
 import { ONE_SPARE } from './one-spare.ts'
 import { createSharedSupervisor } from './shared-checks.ts'
 import { UNTHROTTLED } from './unthrottled.ts'
@@ -44,6 +45,7 @@ export async function startTestHost(
     terminal: false,
     inspect: options.inspect,
     createSupervisor: options.createSupervisor ?? createSharedSupervisor,
+    passwordCost: CHEAP_HASHES,
   })
   const admin = `Basic ${Buffer.from(`admin:${ADMIN_PASSWORD}`).toString('base64')}`
   return {

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { createPasswords } from '../../../base/accounts/passwords.ts'
 import { ERRORS } from '../../../base/http/errors.ts'
 import { createGate } from '../../../runtime/gate.ts'
+import { CHEAP_HASHES } from '../../support/cheap-passwords.ts'
 
 test('passwords: a hash is Argon2id with 19 MiB, t=2, p=1, and matches only its own password', async () => {
   const passwords = createPasswords()
@@ -10,6 +11,16 @@ test('passwords: a hash is Argon2id with 19 MiB, t=2, p=1, and matches only its 
   expect(made).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   expect(await passwords.verify(made, 'correct horse')).toBe(true)
   expect(await passwords.verify(made, 'correct horse ')).toBe(false)
+})
+
+test('passwords: a host that sets no cost uses the default, and one with a lower cost accepts its hashes', async () => {
+  const usual = createPasswords({ cost: undefined })
+  const cheap = createPasswords({ cost: CHEAP_HASHES })
+  const made = await usual.hash('correct horse')
+  const weak = await cheap.hash('correct horse')
+  expect([made, weak].map((one) => one.split('$')[3])).toEqual(['m=19456,t=2,p=1', 'm=8,t=1,p=1'])
+  expect([usual.needsRehash(weak), usual.needsRehash(made), cheap.needsRehash(weak)]).toEqual([true, false, false])
+  expect(await cheap.verify(made, 'correct horse')).toBe(true)
 })
 
 test('passwords: composed and decomposed Unicode letters are the same password', async () => {

@@ -27,6 +27,12 @@ test('admin account: on a terminal, the generated password is shown once and not
   expect(await account.checkPassword(shown.password)).toBe(true)
   expect(await account.checkPassword(`${shown.password}x`)).toBe(false)
   expect(existsSync(join(home, 'admin-password'))).toBe(false)
+  const { value } = await db
+    .selectFrom('platform')
+    .select('value')
+    .where('key', '=', 'admin_password')
+    .executeTakeFirstOrThrow()
+  expect(value).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   const again = await openAdminAccount(db, options(true))
   expect(again.newPassword).toBeNull()
   expect(await again.account.checkPassword(shown.password)).toBe(true)
