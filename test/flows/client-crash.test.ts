@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type ClientPage, openClient, openClientPage } from '../support/client-page.ts'
 import { addClientSolution, button, label, linesOf, outputOf } from '../support/client-solution.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
@@ -57,8 +57,17 @@ async function addFragile(name: string, at = host): Promise<void> {
   })
 }
 
-const open = (name: string, argument = 'x', at = host) =>
-  openClient(at.url, name, createVisitor(at.url), { query: `?argument=${argument}` })
+const pages: ClientPage[] = []
+async function open(name: string, argument = 'x', at = host): Promise<ClientPage> {
+  const page = await openClient(at.url, name, createVisitor(at.url), { query: `?argument=${argument}` })
+  pages.push(page)
+  return page
+}
+// If memory is short, the host ends a solution's process to start one for another solution. It would reopen the
+// clients of open pages, and end the next test's process for them.
+afterEach(() => {
+  for (const page of pages.splice(0)) page.close()
+})
 
 const reopenings = (page: ClientPage) => page.frames.filter(({ kind }) => kind === 'reopened').length
 
