@@ -58,9 +58,9 @@ export function createCloudStates(controlCenter: string, log: Pick<Logger, 'info
     },
     gone(answer) {
       const isNews = now.state !== answer.kind
-      now = { ...now, state: answer.kind, why: answer.kind === 'away' ? answer.why : null }
+      const why = answer.kind === 'away' ? answer.why : null
+      now = { ...now, state: answer.kind, since: isNews ? Date.now() : now.since, why }
       if (!isNews) return false
-      now = { ...now, since: Date.now() }
       if (answer.kind === 'away') log.warn({ controlCenter, why: answer.why }, AWAY)
       else log.error({ controlCenter, status: answer.status }, barredText(answer.status))
       return true
