@@ -27,7 +27,10 @@ export default function makeRunFolder(): () => void {
   process.env.PATH = `${INSTALLED}:${process.env.PATH ?? ''}`
   // npx sets this variable. With it, the commands in Solhost's messages would start with npx.
   delete process.env.npm_command
-  return () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  // A worker that exits after the last test creates the compile cache's folder again.
+  process.once('exit', remove)
+  return remove
 }
 
 /** The free space that the run folder needs, in bytes. Tests also store container images in it. */
