@@ -81,8 +81,8 @@ export function createCommands(
   }
 
   /**
-   * Returns the call's commands so far as JSON properties, and the ids of its requests that have no response yet, if there
-   * are any.
+   * Returns, as JSON properties, the call's commands so far and the ids of its requests that have no response yet, if
+   * there are any.
    */
   function sentText(): string {
     let unanswered = ''
