@@ -16,8 +16,8 @@ export interface LateAnswers {
   readonly returned: (unanswered: readonly number[]) => void
 }
 
-/** `error` is null until the request fails. */
-type Request = { readonly binding: string; error: { readonly reason: string } | null }
+/** `failure` is the line for the log; null until the request fails. */
+type Request = { readonly binding: string; failure: string | null; isLate: boolean }
 
 /**
  * A script that doesn't wait for a response usually lacks an `await`. Without these lines, its author would not notice
@@ -29,38 +29,39 @@ export function createLateAnswers(
   write: (line: NewLogLine) => void,
 ): LateAnswers {
   const requests = new Map<number, Request>()
-  const late = new Set<Request>()
   /** Bindings whose error was logged. One line for each is enough, however many requests a script sends. */
   const reported = new Set<string>()
 
-  function reportError({ binding, error }: Request): void {
-    if (error === null || reported.has(binding)) return
+  function reportIfLate({ binding, failure, isLate }: Request): void {
+    if (!isLate || failure === null || reported.has(binding)) return
     reported.add(binding)
-    write({ level: 'error', message: `${binding} failed after the call had ended${error.reason}` })
+    write({ level: 'error', message: failure })
   }
 
   return {
     request(plugin, method, args, id) {
       const begun = bindings.answer(call, plugin, method, args)
-      const request: Request = { binding: bindings.globalOf(plugin), error: null }
+      const binding = bindings.globalOf(plugin)
+      const request: Request = { binding, failure: null, isLate: false }
       requests.set(id, request)
       begun.value.catch((error) => {
-        request.error = { reason: error instanceof ScriptError ? `: ${error.message}` : '' }
-        if (late.has(request)) reportError(request)
+        const reason = error instanceof ScriptError ? `: ${error.message}` : ''
+        request.failure = `${binding} failed after the call had ended${reason}`
+        reportIfLate(request)
       })
       return begun
     },
     began: () => requests.clear(),
     returned(unanswered) {
-      for (const id of unanswered) {
-        const request = requests.get(id)
-        if (request !== undefined) late.add(request)
-      }
-      for (const binding of new Set([...late].map((request) => request.binding))) {
+      const late = unanswered.flatMap((id) => requests.get(id) ?? [])
+      for (const binding of new Set(late.map((request) => request.binding))) {
         write({ level: 'warn', message: tooEarly(binding) })
       }
-      // The host may have sent the response while the function returned.
-      for (const request of late) reportError(request)
+      for (const request of late) {
+        request.isLate = true
+        // The request may have failed while the function returned.
+        reportIfLate(request)
+      }
     },
   }
 }
