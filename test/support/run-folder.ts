@@ -10,11 +10,10 @@ import { fileURLToPath } from 'node:url'
 export const INSTALLED = fileURLToPath(new URL('bin', import.meta.url))
 
 /**
- * Runs once before all tests. Creates a folder, and returns a function that removes it after the tests. The hundreds of
- * processes that tests start share Node.js's compile cache in this folder. This halves the CPU time for starting a
- * process.
+ * Runs once before all tests. Creates a folder, and removes it when vitest exits. The hundreds of processes that tests
+ * start share Node.js's compile cache in this folder. This halves the CPU time for starting a process.
  */
-export default function makeRunFolder(): () => void {
+export default function makeRunFolder(): void {
   const folder = mkdtempSync(join(memoryFolder() ?? tmpdir(), 'solhost-run-'))
   // Database servers run as other system users, and must be able to open their files in this folder.
   chmodSync(folder, 0o711)
@@ -27,10 +26,8 @@ export default function makeRunFolder(): () => void {
   process.env.PATH = `${INSTALLED}:${process.env.PATH ?? ''}`
   // npx sets this variable. With it, the commands in Solhost's messages would start with npx.
   delete process.env.npm_command
-  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-  // A worker that exits after the last test creates the compile cache's folder again.
-  process.once('exit', remove)
-  return remove
+  // Not earlier: a worker that exits after the last test creates the compile cache's folder again.
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 }
 
 /** The free space that the run folder needs, in bytes. Tests also store container images in it. */
