@@ -32,8 +32,8 @@ export default defineConfig({
     sequence: { sequencer: SlowFilesFirst },
     maxWorkers: 3,
     // Tests allocate many short-lived objects. A larger young generation (in MB) saves most of the time for garbage
-    // collection. The old generation is first collected when it reaches its initial size.
-    execArgv: ['--min-semi-space-size=16', '--max-semi-space-size=64', '--initial-old-space-size=512'],
+    // collection.
+    execArgv: ['--min-semi-space-size=16', '--max-semi-space-size=64'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: PATIENCE } },
