@@ -117,6 +117,8 @@ export type SandboxProcess = {
    * write takes longer than creating a message.
    */
   readonly sendSoon: (message: ToSandbox) => void
+  /** The number of bytes that the host has sent and still holds, because the process hasn’t read them yet. */
+  readonly unread: () => number
   readonly kill: () => void
   /**
    * Raises the frame limit. A process that checks an upload sends back the stripped scripts, and clients' calls send
@@ -208,6 +210,7 @@ function notStarted(failure: Promise<Error>): SandboxProcess {
     ready,
     send: () => {},
     sendSoon: () => {},
+    unread: () => 0,
     kill: () => {},
     allowLargeFrames: () => {},
     onMessage: null,
@@ -325,6 +328,7 @@ function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean, frames:
     ready: ready.promise,
     send,
     sendSoon,
+    unread: () => channel.writableLength,
     kill,
     allowLargeFrames: (bytes) => {
       maxFrame = Math.max(bytes, maxFrame)

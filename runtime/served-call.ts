@@ -14,6 +14,8 @@ export type ServedCall = {
   readonly limit: 'LOAD_TIME' | SandboxCall['timeLimit']
   readonly clock: CallClock
   readonly counts: CallCounts
+  /** See `answerRequest`. */
+  readonly mostUnread: number
 }
 
 export type LogHandler = { readonly log: (line: GuestLogLine) => void }
@@ -25,7 +27,12 @@ export type LogHandler = { readonly log: (line: GuestLogLine) => void }
 export const DEADLINE_GRACE = 250
 
 export function servedCall(limit: ServedCall['limit'], limits: Limits): ServedCall {
-  return { limit, clock: createCallClock(limits[limit]), counts: createCallCounts(limits) }
+  return {
+    limit,
+    clock: createCallClock(limits[limit]),
+    counts: createCallCounts(limits),
+    mostUnread: limits.ISOLATE_MEMORY,
+  }
 }
 
 /** Logs a line. An error in writing the line must not terminate the host. */
@@ -42,14 +49,14 @@ export function takeLine({ counts }: ServedCall, line: GuestLogLine, handlers: L
  * @returns the call's failure if it has made too many requests; null if the request is being handled
  */
 export function takeRequest(
-  { counts, clock }: ServedCall,
+  { counts, clock, mostUnread }: ServedCall,
   process: SandboxProcess,
   message: Extract<FromSandbox, { kind: 'request' }>,
   handler: RequestHandler,
   changes: () => void,
 ): Failed | null {
   const failure = counts.request(clock.elapsed())
-  if (failure === null) void answerRequest(process, message, handler, changes)
+  if (failure === null) void answerRequest(process, message, handler, changes, mostUnread)
   return failure
 }
 

@@ -32,6 +32,7 @@ function playedProcess() {
       process.onEnd?.(false)
     },
     sendSoon: (message) => process.send(message),
+    unread: () => 0,
     allowLargeFrames: () => {},
     onMessage: null,
     onEnd: null,
