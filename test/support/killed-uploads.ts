@@ -11,8 +11,11 @@ import { bundleOf } from './zip.ts'
 
 type Versions = { readonly active: string; readonly versions: readonly { sha256: string; version: string }[] }
 
-/** The longest time between the start of an upload and the kill, in ms. */
-const LONGEST = 260
+/**
+ * The longest time between the start of an upload and the kill, as a multiple of the first upload's duration. Machines
+ * differ too much for a fixed time.
+ */
+const LONGEST = 1.3
 
 /**
  * Repeatedly kills a host with SIGKILL during an upload, a little later each time, and restarts it with the same
@@ -25,14 +28,18 @@ export async function killUploads(rounds: number): Promise<number> {
   let active = ''
   let sent = ''
   let interrupted = 0
+  let longest = 0
   for (let round = 0; round < rounds; round++) {
     const { child, url, gone } = await startHostProcess(home, { SERVLET_PASSWORD: PASSWORD })
     if (round > 0) active = await checkVersions(url, active, sent)
     sent = `1.0.${round}`
+    const begun = performance.now()
     const upload = uploadTo(url, sent)
-    // Let the first upload finish, so later ones have a previous version.
-    if (round === 0) await upload
-    else await wait(((round - 1) / (rounds - 1)) * LONGEST)
+    if (round === 0) {
+      // Let the first upload finish, so later ones have a previous version.
+      await upload
+      longest = (performance.now() - begun) * LONGEST
+    } else await wait(((round - 1) / (rounds - 1)) * longest)
     child.kill('SIGKILL')
     await gone
     if ((await upload) === 'interrupted') interrupted++
