@@ -58,7 +58,10 @@ export function cookieValues(ctx: Context, name: string): readonly string[] {
     .slice(-MOST_COOKIES)
 }
 
-/** Returns the kinds of the realm's cookies that this browser sent and that start with `prefix`. */
+/**
+ * Returns the kinds of the realm's cookies that this browser sent and that start with `prefix`. Ignores names that this
+ * service doesn't create, since `setCookie` can't clear them.
+ */
 export function cookieKinds<Prefix extends 'oauth-'>(
   ctx: Context,
   prefix: Prefix,
@@ -71,6 +74,7 @@ export function cookieKinds<Prefix extends 'oauth-'>(
     .split(/; */)
     .map((pair) => pair.split('=', 1)[0] ?? '')
     .filter((name) => name.startsWith(start) && name.endsWith(end) && name.length > start.length + end.length)
+    .filter((name) => PAIR.test(`${name}=`))
     .map((name) => `${prefix}${name.slice(start.length, -end.length)}` as const)
 }
 

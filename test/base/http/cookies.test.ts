@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { type CookieKind, type CookieScope, readCookies, setCookie } from '../../../base/http/cookies.ts'
+import { type CookieKind, type CookieScope, cookieKinds, readCookies, setCookie } from '../../../base/http/cookies.ts'
 import { koaContext } from '../../support/koa-context.ts'
 
 const HOUR = 3_600_000
@@ -72,4 +72,12 @@ test.each([
 ])('only cookies with exactly the name and a valid value are read: "%s"', (cookie, values) => {
   const ctx = koaContext({ headers: cookie === '' ? {} : { cookie } })
   expect(readCookies(ctx, 'login', SHARED)).toEqual(values)
+})
+
+test('cookie kinds: names that this service does not create are ignored, so that each kind can be cleared', () => {
+  const names = ['oauth-a', 'oauth-a.0', 'oauth-!', 'oauth-', 'oauth-b_C-9', 'session']
+  const ctx = koaContext({ headers: { cookie: names.map((name) => `${name}-crm=x`).join('; ') } })
+  const kinds = cookieKinds(ctx, 'oauth-', SHARED)
+  expect(kinds).toEqual(['oauth-a', 'oauth-b_C-9'])
+  for (const kind of kinds) setCookie(ctx, kind, SHARED, null)
 })
