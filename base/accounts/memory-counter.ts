@@ -7,7 +7,6 @@ export type Counted = { readonly points: number; readonly expires_at: number }
 export interface Counter {
   /** Adds the points, and returns the new state. */
   add(key: string, points: number): Counted | Promise<Counted>
-  delete(key: string): unknown
 }
 
 export interface MemoryCounter extends Counter {
@@ -48,7 +47,6 @@ export function createMemoryCounter(duration: number, now: () => number = Date.n
       counters.set(key, counted)
       return counted
     },
-    delete: (key) => void counters.delete(key),
     size: () => counters.size,
   }
 }

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { answeredWithin, SHORT_ANSWER } from '../database/answered-within.ts'
-import { deletedAny } from '../database/deleted-any.ts'
 import type { Database } from '../database/open.ts'
 import { insertOnce } from '../database/portable.ts'
 import { networkOf } from '../http/network.ts'
@@ -23,7 +22,10 @@ export interface Throttle {
    * @returns null if the attempt may continue; otherwise the seconds until the next attempt is allowed
    */
   count(attempt: Attempt, isKnown: boolean): Promise<number | null>
-  /** Refunds a successful attempt. */
+  /**
+   * Refunds a successful attempt. Failed attempts still count: several accounts can share a counter, for example the
+   * users of a solution who have the same name in different tenants.
+   */
   succeeded(attempt: Attempt, isKnown: boolean): Promise<void>
   /**
    * Removes an attempt from the account's counters, because its password wasn't checked. The network's counter still
@@ -139,10 +141,7 @@ export function createThrottle(
     },
     async succeeded(attempt, isKnown) {
       if (!isOn()) return
-      for (const { counter, key } of countersOf(attempt, isKnown)) {
-        if (counter === accountAndNetwork) await counter.delete(key)
-        else await counter.add(key, -1)
-      }
+      for (const { counter, key } of countersOf(attempt, isKnown)) await counter.add(key, -1)
     },
     async gaveNothing(attempt, isKnown) {
       if (!isOn()) return
@@ -232,6 +231,5 @@ function databaseCounter(db: Database, keyPrefix: string, duration: number): Cou
         if (counted !== null) return counted
       }
     },
-    delete: (key) => deletedAny(db.deleteFrom('throttle').where('key', '=', keyOf(key))),
   }
 }

@@ -4,6 +4,7 @@ import type { Login, Press, Question, SignedInUser, Tenant } from '../../plugins
 import type { Call } from '../../runtime/plugin.ts'
 import type { AccountSourceName } from '../accounts/account-source-name.ts'
 import type { SignInMethod } from '../accounts/sign-in-methods.ts'
+import type { User } from '../accounts/users.ts'
 
 /**
  * A link to a solution's page, with the parameter `argument`. If `solution` is null, the link opens the calling
@@ -33,8 +34,11 @@ export type Effects = {
   cancelLater?: readonly number[]
   /** Whether the script required a second step for this login. */
   needsSecondFactor?: boolean
-  /** The uid of the user whose password `security.authenticate` or `checkPassword` has verified in this call. */
-  authenticatedUid?: string
+  /**
+   * The user whose password `security.authenticate` or `checkPassword` has verified in this call, as it was before the
+   * check.
+   */
+  authenticated?: Pick<User, 'uid' | 'passwordChangedAt'>
   /** The confirmation that the script requires before it handles the button press. */
   confirm?: Question
   /** Keys that scripts looked up, but that no message table contains. */

@@ -10,7 +10,7 @@ import type { Visitor } from './visitor.ts'
  */
 
 type Parts = Pick<ClientParts, 'clientSignIns' | 'signOutTargets' | 'sites' | 'catalog'>
-type SignedIn = Pick<Effects, 'tenant' | 'locale' | 'showUrl' | 'authenticatedUid' | 'needsSecondFactor'> & {
+type SignedIn = Pick<Effects, 'tenant' | 'locale' | 'showUrl' | 'authenticated' | 'needsSecondFactor'> & {
   readonly login: NonNullable<Effects['login']>
 }
 type SignedOut = Pick<Effects, 'showUrl'> & { readonly logout: NonNullable<Effects['logout']> }
@@ -21,13 +21,13 @@ type SignedOut = Pick<Effects, 'showUrl'> & { readonly logout: NonNullable<Effec
  * @returns null if the browser lacks the login form's cookie, without which the sign-in can't finish
  */
 export function signInFrame(
-  { login, tenant, locale: chosen, showUrl, authenticatedUid, needsSecondFactor = false }: SignedIn,
+  { login, tenant, locale: chosen, showUrl, authenticated, needsSecondFactor = false }: SignedIn,
   { solution, browser, page }: Visitor,
   locale: string,
   { clientSignIns }: Parts,
 ): HostFrame | null {
   if (browser === null) return null
-  const byPlatform = { authenticatedUid: authenticatedUid ?? null, needsSecondFactor }
+  const byPlatform = { authenticated: authenticated ?? null, needsSecondFactor }
   const facts = { tenant, locale: chosen ?? locale, page, showUrl, ...byPlatform }
   return { kind: 'sign-in', token: clientSignIns.issue({ solution: solution.name, browser, login, ...facts }) }
 }

@@ -19,7 +19,10 @@ import { type FormMode, isProviderMode, type ProviderMode } from './sign-in-mode
 
 export interface AccountSource {
   readonly name: AccountSourceName
-  /** Checks a remembered user again: their permissions may have changed since they signed in. */
+  /**
+   * Checks a remembered user again: their permissions may have changed since they signed in. Never accepts another
+   * user.
+   */
   recheck(asking: Asking, series: Series): Promise<SignInAnswer>
   /**
    * Whether the accepted sign-in is still valid. Call this after storing the session. If the user's access ended just
@@ -40,7 +43,7 @@ export interface FormSource extends AccountSource {
   /** The name under which sign-in attempts for its accounts are counted. */
   countedAs(solution: ActiveSolution): string
   check(asking: Asking, fields: ReadonlyMap<string, string>): Promise<SignInAnswer>
-  /** Whether the passkey's user may sign in. @param fields as sent by the login page */
+  /** Whether the passkey's user may sign in. Never accepts another user. @param fields as sent by the login page */
   checkPasskey(asking: Asking, owner: PasskeyOwner, fields: ReadonlyMap<string, string>): Promise<SignInAnswer>
 }
 
@@ -155,20 +158,24 @@ function authenticatorModule(users: Pick<Users, 'recheck' | 'get'>, ask: Authent
     },
     // If the script did not use the users table, its users are not stored in the platform, so the platform can't end
     // their access.
-    stillHolds: async (_asking, { login, effects }) =>
-      effects.authenticatedUid !== login.uid || isStillEnabled(users, { source: 'users', uid: login.uid }),
+    stillHolds: async (_asking, { login, effects, user }) =>
+      effects.authenticated?.uid !== login.uid || isStillAllowed(users, { source: 'users', uid: login.uid }, user),
   }
 }
 
 /**
- * Whether the account's user is still enabled in the users table. True for accounts of other sources. Doesn't ask the
- * user's directory, which was asked a moment ago.
+ * Whether the account's user is still enabled in the users table, with the same password as when it was checked. True
+ * for accounts of other sources. Doesn't ask the user's directory, which was asked a moment ago.
+ * @param password null if no password was checked
  */
-export async function isStillEnabled(
+export async function isStillAllowed(
   users: Pick<Users, 'get'>,
   { source, uid }: Pick<FactorAccount, 'source' | 'uid'>,
+  password: Checked['user'],
 ): Promise<boolean> {
-  return source !== 'users' || (await users.get(uid))?.enabled === true
+  if (source !== 'users') return true
+  const user = await users.get(uid)
+  return user?.enabled === true && (password === null || user.passwordChangedAt === password.passwordChangedAt)
 }
 
 function refused(): SignInAnswer {

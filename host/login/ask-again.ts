@@ -1,5 +1,5 @@
 import type { Series } from '../../base/accounts/remembered.ts'
-import type { Effects } from '../../base/bundles/host-call.ts'
+import { noEffects } from '../../base/bundles/host-call.ts'
 import type { Json } from '../../runtime/plugin.ts'
 import type { Asking } from './arrival.ts'
 import type { AuthenticatorQuestion } from './ask-authenticator.ts'
@@ -18,7 +18,8 @@ type EarlierSeries = Pick<Series, 'uid' | 'username' | 'permissions' | 'custom' 
 
 /**
  * Calls the authenticator for a remembered user, with the `custom_*` fields of the original sign-in. `custom_*` fields
- * in the current URL are ignored, so that a link can't move a remembered user to another tenant.
+ * in the current URL are ignored, so that a link can't move a remembered user to another tenant. The script can sign in
+ * only the same uid: the passkey or the password of the original sign-in is valid only for that account.
  */
 export async function askAgain(
   ask: AuthenticatorQuestion,
@@ -32,14 +33,9 @@ export async function askAgain(
   const fields = new Map(Object.entries(custom ?? {}))
   const params = { ...queryParams(url, fields), username, last_login: lastLogin }
   const answer = await ask({ ...asking, locale: series.locale ?? asking.locale }, params, fields)
-  return answer.kind === 'accepted' ? { ...answer, effects: withEarlier(answer.effects, series) } : answer
-}
-
-/**
- * Adds the tenant and locale of the earlier sign-in. Chosen here: they are added only if the uid is the same, so that
- * another account doesn't inherit the tenant.
- */
-function withEarlier(effects: Effects, { uid, tenant, locale }: EarlierSeries): Effects {
-  if (effects.login?.uid !== uid) return effects
-  return { ...effects, tenant: effects.tenant ?? tenant, locale: effects.locale ?? locale }
+  if (answer.kind !== 'accepted') return answer
+  const { login, effects } = answer
+  if (login.uid !== series.uid) return { kind: 'refused', effects: noEffects(), values: {} }
+  const { tenant, locale } = series
+  return { ...answer, effects: { ...effects, tenant: effects.tenant ?? tenant, locale: effects.locale ?? locale } }
 }

@@ -16,7 +16,9 @@ export async function refuseOwnPassword(
   password: string,
   { users, throttle }: { readonly users: Users; readonly throttle: Throttle },
 ): Promise<{ readonly isThrottled: boolean; readonly text: string } | null> {
-  const attempt = { source: 'users', username, address: stateOf(ctx).client.address }
+  // The session's name may be different, because scripts choose it. The login page counts the name in the users table.
+  const name = (await users.get(uid))?.username ?? username
+  const attempt = { source: 'users', username: name, address: stateOf(ctx).client.address }
   const wait = await throttle.count(attempt, false)
   if (wait !== null) {
     ctx.set('Retry-After', String(wait))

@@ -4,6 +4,7 @@ import type { RememberedUser, Series } from '../../base/accounts/remembered.ts'
 import type { SignInMethod } from '../../base/accounts/sign-in-methods.ts'
 import type { Refusal } from '../../base/accounts/sign-in-steps.ts'
 import type { User } from '../../base/accounts/users.ts'
+import type { Effects } from '../../base/bundles/host-call.ts'
 import type { Login, Tenant } from '../../plugins/security/host.ts'
 import type { Arrival, Asking } from './arrival.ts'
 import type { Accepted } from './sign-in-answer.ts'
@@ -28,6 +29,14 @@ export type FirstStep = {
   readonly password: Pick<User, 'passwordChangedAt' | 'mustChangePassword'> | null
   /** Whether the solution's script required a second step. */
   readonly isRaised: boolean
+}
+
+/**
+ * Returns the state of the password that a script has checked. Chosen here: `mustChangePassword` applies only to
+ * sign-ins without a script, because a solution with an authenticator may not offer the page for a new password.
+ */
+export function passwordOf({ authenticated }: Pick<Effects, 'authenticated'>): FirstStep['password'] {
+  return authenticated === undefined ? null : { ...authenticated, mustChangePassword: false }
 }
 
 /**

@@ -11,13 +11,13 @@ import { goTo } from '../../base/http/go-to.ts'
 import { readForm } from '../../base/http/read-body.ts'
 import type { Sites } from '../../base/http/sites.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import { isStillEnabled } from './account-sources.ts'
+import { isStillAllowed } from './account-sources.ts'
 import { type Arrival, readArrival } from './arrival.ts'
 import type { LoginTokens } from './login-token.ts'
 import { cameFromOwnPage } from './own-page.ts'
 import { redirectSignedIn, type SignedIn } from './redirect-signed-in.ts'
 import { requestedPage } from './requested-page.ts'
-import type { FirstStep } from './second-step-gate.ts'
+import { type FirstStep, passwordOf } from './second-step-gate.ts'
 import type { ClientSignIn, ClientSignIns } from './sign-in-token.ts'
 import { acceptSignIn, auditSignIn, BASIS_OF_TOKEN, type SessionParts } from './start-session.ts'
 
@@ -59,12 +59,12 @@ export const BY_LOGIN_FORM: WayOfSigningIn<Attempt, Attempt, FormSignIn, SignedI
   async accept(attempt, signIn, parts) {
     const { login, tenant, locale, isOfClient } = signIn
     const effects = { ...noEffects(), login, tenant, locale }
-    const { account, methods } = firstStepOf(attempt, signIn)
+    const { account, methods, password } = firstStepOf(attempt, signIn)
     const basis = isOfClient
       ? {
           ...BASIS_OF_TOKEN,
           ...{ factorsOf: account.source, methods },
-          stillHolds: () => isStillEnabled(parts.users, account),
+          stillHolds: () => isStillAllowed(parts.users, account, password),
         }
       : BASIS_OF_TOKEN
     // Never remember this user, because no source could check them again. A remembered login would stay valid after the
@@ -92,9 +92,10 @@ export async function signInByLoginForm(
 
 /** Returns the first step of the sign-in. Its `source` is '', because no source can check the user again. */
 function firstStepOf({ solution }: Attempt, signIn: FormSignIn): FirstStep {
-  const { login, tenant, locale, page, showUrl, authenticatedUid, needsSecondFactor } = signIn
+  const { login, tenant, locale, page, showUrl, authenticated, needsSecondFactor } = signIn
+  const isOfTable = authenticated?.uid === login.uid
   return {
-    account: factorAccount(authenticatedUid === login.uid ? 'users' : '', solution.name, login.uid),
+    account: factorAccount(isOfTable ? 'users' : '', solution.name, login.uid),
     login,
     tenant,
     locale,
@@ -105,7 +106,7 @@ function firstStepOf({ solution }: Attempt, signIn: FormSignIn): FirstStep {
     methods: ['script'],
     remember: null,
     knownAs: null,
-    password: null,
+    password: isOfTable ? passwordOf({ authenticated }) : null,
     isRaised: needsSecondFactor,
   }
 }
@@ -143,7 +144,7 @@ async function readToken(
   const login = byClient?.login ?? (await loginTokens.consume(solution.name, token))
   if (login === null || !mayGrant(solution, login.permissions)) return refused(attempt)
   if (byClient !== null) return { ...byClient, isOfClient: true }
-  const nothing = { tenant: null, showUrl: null, authenticatedUid: null, needsSecondFactor: false } as const
+  const nothing = { tenant: null, showUrl: null, authenticated: null, needsSecondFactor: false } as const
   return { ...nothing, login, locale, page: requestedPage(ctx), isOfClient: false }
 }
 

@@ -1,4 +1,5 @@
 import { createSingleUseTokens } from '../../base/accounts/single-use-token.ts'
+import type { Effects } from '../../base/bundles/host-call.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import type { Login, Tenant } from '../../plugins/security/host.ts'
 import { z } from '../../runtime/zod.ts'
@@ -13,8 +14,8 @@ export type ClientSignIn = {
   readonly page: string
   /** The URL that the script set, which replaces `page`; or null. It has been checked, see `application.showURL`. */
   readonly showUrl: string | null
-  /** The uid of the user that `security.authenticate` found in the same call; null if there is none. */
-  readonly authenticatedUid: string | null
+  /** The user that `security.authenticate` found in the same call; null if there is none. */
+  readonly authenticated: NonNullable<Effects['authenticated']> | null
   /** Whether the script required a second step. */
   readonly needsSecondFactor: boolean
 }
@@ -54,7 +55,7 @@ const Content = z.strictObject({
   locale: z.string(),
   page: z.string(),
   showUrl: z.string().nullable(),
-  authenticatedUid: z.string().nullable(),
+  authenticated: z.strictObject({ uid: z.string(), passwordChangedAt: z.number().nullable() }).nullable(),
   needsSecondFactor: z.boolean(),
 })
 

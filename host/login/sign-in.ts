@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Context } from 'koa'
 import { type FactorAccount, factorAccount } from '../../base/accounts/factor-account.ts'
 import type { KnownBrowsers } from '../../base/accounts/known-browser.ts'
@@ -26,7 +27,7 @@ import { cameFromOwnPage } from './own-page.ts'
 import { customFields, keptFields } from './query-params.ts'
 import { redirectSignedIn, type SignedIn } from './redirect-signed-in.ts'
 import { requestedPage } from './requested-page.ts'
-import type { FirstStep } from './second-step-gate.ts'
+import { type FirstStep, passwordOf } from './second-step-gate.ts'
 import type { Accepted, SignInAnswer } from './sign-in-answer.ts'
 import type { FormMode } from './sign-in-mode.ts'
 import {
@@ -181,8 +182,6 @@ async function checkPasskey(attempt: Attempt, parts: SignInParts): Promise<Refus
   const answer = await source.checkPasskey(attempt, used, fields)
   if (answer.kind === 'failed') return failed(attempt, answer.failure, parts)
   if (answer.kind === 'refused') return refused(attempt, { ...answer, state: answer.state ?? 'passkeyRefused' }, parts)
-  // The script must not sign in anyone else, because the passkey is valid only for this account.
-  if (answer.login.uid !== account.uid) return refused(attempt, PASSKEY_REFUSED, parts)
   await parts.throttle.succeeded(counted(attempt), true)
   return { ...answer, passkeyOf: account }
 }
@@ -201,14 +200,14 @@ async function acceptCredentials(attempt: Attempt, accepted: Checked, parts: Sig
   if (user?.mustChangePassword) {
     return new Refusal(null, () => parts.changePassword.demand(ctx, solution, locale, user))
   }
-  const { remember, methods, account, knownAs } = firstStepOf(attempt, accepted)
+  const { remember, methods, account, knownAs, password } = firstStepOf(attempt, accepted)
   const basis: SessionBasis = {
     source: source.name,
     providerLogin: null,
     factorsOf: account.source,
     methods,
     isConfirmed: true,
-    stillHolds: () => source.stillHolds(attempt, accepted, null),
+    stillHolds: () => source.stillHolds(attempt, { ...accepted, user: password }, null),
   }
   const session = await acceptSignIn(attempt, accepted, basis, remember, parts)
   if (session === null) return refused(attempt, REFUSED, parts)
@@ -219,7 +218,7 @@ async function acceptCredentials(attempt: Attempt, accepted: Checked, parts: Sig
 function firstStepOf(attempt: Attempt, { login, effects, user, passkeyOf }: Checked): FirstStep {
   const { ctx, solution, source, fields } = attempt
   // Whether a script signed in a user in the users table, after checking their password there.
-  const isOfTable = source.name === '' && effects.authenticatedUid === login.uid
+  const isOfTable = source.name === '' && effects.authenticated?.uid === login.uid
   return {
     account: passkeyOf ?? factorAccount(isOfTable ? 'users' : source.name, solution.name, login.uid),
     login,
@@ -232,9 +231,8 @@ function firstStepOf(attempt: Attempt, { login, effects, user, passkeyOf }: Chec
     remember: (fields.get('remember') ?? '') === '' ? null : { custom: customFields(attempt.url, fields) },
     // Don't recognise the browser after a passkey sign-in. No password was entered, and the name in the form may be
     // someone else's.
-    knownAs:
-      passkeyOf === undefined ? { source: source.countedAs(solution), username: fields.get('username') ?? '' } : null,
-    password: user,
+    knownAs: passkeyOf === undefined ? knownAccount(attempt) : null,
+    password: user ?? (isOfTable ? passwordOf(effects) : null),
     isRaised: effects.needsSecondFactor === true,
   }
 }
@@ -252,8 +250,20 @@ function counted({ source, solution, fields, address }: Attempt) {
   return { source: source.countedAs(solution), username: fields.get('username') ?? '', address }
 }
 
-function isKnown(attempt: Attempt, { knownBrowsers }: SignInParts): boolean {
+/**
+ * Returns the account for which the browser is recognised. It depends on the `custom_*` fields: a script may use one for
+ * the tenant, and the same name in another tenant is another account. The counters don't depend on them, because
+ * attackers could vary fields that the script ignores.
+ */
+function knownAccount(attempt: Attempt): NonNullable<FirstStep['knownAs']> {
   const { source, username } = counted(attempt)
+  const custom = Object.entries(customFields(attempt.url, attempt.fields)).sort()
+  // A hash, because a field may contain a second password.
+  return { source: custom.length === 0 ? source : `${source} ${hash('sha256', JSON.stringify(custom))}`, username }
+}
+
+function isKnown(attempt: Attempt, { knownBrowsers }: SignInParts): boolean {
+  const { source, username } = knownAccount(attempt)
   return knownBrowsers.isKnown(attempt.ctx, attempt.scope, source, username)
 }
 

@@ -208,7 +208,7 @@ function firstStepOf(attempt: Attempt, { verified, answer, providerLogin }: Chec
   const { solution, url, transaction } = attempt
   const { login, effects } = answer
   const { claims, refreshToken } = verified
-  const isOfTable = effects.authenticatedUid === login.uid
+  const isOfTable = effects.authenticated?.uid === login.uid
   const hasSecondFactor = reportsSecondFactor(claims, transaction.content.configuration)
   return {
     account: factorAccount(isOfTable ? 'users' : 'provider', solution.name, login.uid),

@@ -4,7 +4,7 @@ import { Refusal, type WayOfSigningIn } from '../../base/accounts/sign-in-steps.
 import { noEffects } from '../../base/bundles/host-call.ts'
 import { readCookies, setCookie } from '../../base/http/cookies.ts'
 import { goTo } from '../../base/http/go-to.ts'
-import { isStillEnabled } from '../login/account-sources.ts'
+import { isStillAllowed } from '../login/account-sources.ts'
 import type { Arrival } from '../login/arrival.ts'
 import { cameFromOwnPage } from '../login/own-page.ts'
 import { redirectSignedIn, type SignedIn } from '../login/redirect-signed-in.ts'
@@ -69,24 +69,23 @@ export async function advance(attempt: StepAttempt, parts: SecondStepParts): Pro
 /** Starts the session after the last step. If several requests arrive in parallel, exactly one succeeds. */
 async function complete(attempt: StepAttempt, parts: SecondStepParts): Promise<SignedIn | Refusal> {
   const { ctx, solution, scope, found } = attempt
-  const { account, login, tenant, locale, showUrl, page, source, providerLogin, methods, remember, knownAs } =
+  const { account, login, tenant, locale, showUrl, page, source, providerLogin, methods, remember, knownAs, password } =
     found.open
   const mode = signInModeOf(solution)
   const own = mode === 'NONE' || mode === 'LOGIN_FORM' ? null : parts.accountSources.ofMode(mode)
   // Whether the solution's sign-in mode has changed since the first step.
   const isOther = own === null ? source !== '' || mode === 'NONE' : own.name !== source
   if (isOther || !(await parts.openSignIns.finish(found))) return over(attempt)
-  const authenticated = account.source === 'users' ? { authenticatedUid: login.uid } : {}
-  const accepted = { login, effects: { ...noEffects(), login, tenant, locale, showUrl, ...authenticated } }
-  const checked = { ...accepted, user: found.open.password }
+  const accepted = { login, effects: { ...noEffects(), login, tenant, locale, showUrl } }
   const basis: SessionBasis = {
     source,
     providerLogin,
     factorsOf: account.source,
     methods,
     isConfirmed: true,
-    stillHolds: () =>
-      own === null ? isStillEnabled(parts.users, account) : own.stillHolds(attempt, checked, providerLogin),
+    stillHolds: async () =>
+      (await isStillAllowed(parts.users, account, password)) &&
+      (own === null || own.stillHolds(attempt, { ...accepted, user: password }, providerLogin)),
   }
   const session = await acceptSignIn(attempt, accepted, basis, remember, parts)
   setCookie(ctx, 'step', scope, null)

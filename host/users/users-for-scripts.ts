@@ -129,15 +129,15 @@ export function createUsersForScripts({
    * Records that the users table accepted this user's password. If the same call then signs in this uid, the second
    * factors of that account apply.
    */
-  function noteAuthenticated(call: Call, uid: string): void {
-    hostCall(call).effects.authenticatedUid = uid
+  function noteAuthenticated(call: Call, { uid, passwordChangedAt }: User): void {
+    hostCall(call).effects.authenticated = { uid, passwordChangedAt }
   }
 
   return {
     async authenticate(call, username, password) {
       await needGrant(call, 'authenticate')
       const user = await countGuess(call, username, () => users.authenticate(username, password))
-      if (user !== null) noteAuthenticated(call, user.uid)
+      if (user !== null) noteAuthenticated(call, user)
       return user === null ? null : { uid: user.uid, permissions: await permissionsToGrant(call, user.uid) }
     },
     async checkPassword(call, uid, password) {
@@ -145,7 +145,7 @@ export function createUsersForScripts({
       const user = await users.get(uid)
       const isRight = async () => ((await users.checkPassword(uid, password)) ? true : null)
       const isOwner = (await countGuess(call, user?.username ?? uid, isRight)) === true
-      if (isOwner) noteAuthenticated(call, uid)
+      if (isOwner && user !== null) noteAuthenticated(call, user)
       return isOwner
     },
     async getUser(call, username) {

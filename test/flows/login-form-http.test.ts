@@ -64,7 +64,7 @@ const ANNA = {
   locale: 'nl-BE',
   page: PAGE,
   showUrl: null,
-  authenticatedUid: null,
+  authenticated: null,
   needsSecondFactor: false,
 }
 
@@ -131,12 +131,25 @@ test('login form: when its script signs a user in, the browser gets a session wi
   expect(await newestSignIn()).toMatchObject({ actor: 'user:anna', solution: 'crm', outcome: 'ok' })
 })
 
-test('login form: a user of the users table who was disabled after the script’s check is not signed in', async () => {
-  const uid = await addUser(place.host, 'too-late')
+test.each([
+  ['was disabled', { enabled: false }],
+  ['got a new password', { password: 'another long pass phrase' }],
+])('login form: a user of the users table who %s after the script’s check is not signed in', async (what, change) => {
+  const username = what.replaceAll(' ', '-')
+  const uid = await addUser(place.host, username)
+  const { password_changed_at: passwordChangedAt } = await place.db
+    .selectFrom('users')
+    .select('password_changed_at')
+    .where('uid', '=', uid)
+    .executeTakeFirstOrThrow()
   const browser = openBrowser()
-  const login = { ...ANNA.login, username: 'too-late', uid }
-  const token = browser.issue({ login, authenticatedUid: uid })
-  await askAdmin(place.host, 'PATCH', `users/${uid}`, { enabled: false })
+  const login = { ...ANNA.login, username, uid }
+  const issue = () => browser.issue({ login, authenticated: { uid, passwordChangedAt } })
+  expect((await browser.post(PAGE, { id_token: issue() })).status).toBe(303)
+  expect((await browser.session()).status).toBe(200)
+  const token = issue()
+  await askAdmin(place.host, 'PATCH', `users/${uid}`, change)
+  expect((await browser.session()).status).toBe(401)
   await browser.post(PAGE, { id_token: token })
   expect((await browser.session()).status).toBe(401)
   // The script's own users have nothing to do with the users table, even if they have the same uid.

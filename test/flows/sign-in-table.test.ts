@@ -176,7 +176,7 @@ async function byLoginForm(factors: FactorState): Promise<First> {
     locale: 'en',
     page,
     showUrl: null,
-    authenticatedUid: null,
+    authenticated: null,
     needsSecondFactor: false,
   }
   const token = formTokens.issue(ctx, scope)

@@ -17,6 +17,11 @@ beforeAll(async () => {
     'auth',
     `function onSolutionOpen(arg, q) { if (q.password === 'sesame') security.login(q.username, 'u', ['Users']) }`,
   )
+  await addAuthenticatorSolution(
+    host,
+    'tenants',
+    `function onSolutionOpen(arg, q) { if (q.password === 'of ' + q.custom_tenant) security.login(q.username, q.custom_tenant, ['Users']) }`,
+  )
 })
 afterAll(() => host.stop())
 
@@ -72,4 +77,16 @@ test('twenty attempts from many networks lock an account, except in a browser th
   const thief = await from(61)
   thief.cookies.set('known-crm', { value: `ffffffff${known.slice(8)}`, path: '/solution/crm/' })
   expect((await thief.signIn('dora')).status).toBe(429)
+})
+
+test('a browser is known only for the custom fields with which a user signed in, so not for the same name in another tenant', async () => {
+  const browser = await from(70, 'tenants')
+  expect((await browser.signIn('admin', 'of acme', { custom_tenant: 'acme' })).status).toBe(303)
+  await browser.logOut()
+  await browser.open()
+  for (let guess = 0; guess < 5; guess++) {
+    expect((await browser.signIn('admin', `guess ${guess}`, { custom_tenant: 'globex' })).status).toBe(401)
+  }
+  expect((await browser.signIn('admin', 'of globex', { custom_tenant: 'globex' })).status).toBe(429)
+  expect((await browser.signIn('admin', 'of acme', { custom_tenant: 'acme' })).status).toBe(303)
 })

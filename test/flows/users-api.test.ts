@@ -286,3 +286,32 @@ test('ending a user’s access also ends the sign-ins of solutions whose own scr
     expect((await api(`/sessions?username=${name}`)).json()).toMatchObject({ items: [] })
   }
 })
+
+test('a user who gets a new password while a script that has checked the old one runs is not signed in', async () => {
+  await addAuthenticatorSolution(
+    host,
+    'overtaken',
+    `async function onSolutionOpen(arg, { username, password, last_login }) {
+      if (last_login) return security.login(last_login.username, last_login.uid, ['Users'])
+      const user = await security.authenticate(username, password)
+      application.output('checked ' + username)
+      for (let n = 0; n < 1900 && (await security.getUser(username)).displayName !== 'Renewed'; n++) {
+        for (const end = Date.now() + 2; Date.now() < end; );
+      }
+      security.login(username, user.uid, ['Users'])
+    }`,
+  )
+  await askAdmin(host, 'PUT', 'solutions/overtaken/grants', { databases: {}, http: [], users: true })
+  const uid = await addUser(host, 'overtaken')
+  const browser = await visit(host, 'overtaken')
+  const answer = browser.signIn('overtaken', PASSWORD, { remember: 'on' })
+  await expect
+    .poll(async () => JSON.stringify(await askAdmin(host, 'GET', 'solutions/overtaken/log')))
+    .toContain('checked overtaken')
+  await askAdmin(host, 'PATCH', `users/${uid}`, { password: 'another long pass phrase', displayName: 'Renewed' })
+  expect((await answer).status).toBe(401)
+  expect((await browser.session()).status).toBe(401)
+  browser.close()
+  await browser.open()
+  expect((await browser.session()).status).toBe(401)
+})

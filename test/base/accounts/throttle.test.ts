@@ -162,14 +162,18 @@ describe.each([
     expect(await throttle.count({ ...attempt, address: `203.0.113.${isShared ? 7 : 8}` }, true)).toBeNull()
   })
 
-  test('a successful sign-in resets its own counts and the rejected attempts on the account from that network', async () => {
+  test('a successful sign-in does not count; failed attempts still count after it', async () => {
     const throttle = make()
     const attempt = someone()
     for (let round = 0; round < 30; round++) {
       expect(await throttle.count(attempt, false)).toBeNull()
       await throttle.succeeded(attempt, false)
     }
-    for (let count = 0; count < 5; count++) expect(await throttle.count(attempt, false)).toBeNull()
+    for (let count = 0; count < 4; count++) expect(await throttle.count(attempt, false)).toBeNull()
+    // Another account with this name: the attacker's own, in another tenant.
+    expect(await throttle.count(attempt, false)).toBeNull()
+    await throttle.succeeded(attempt, false)
+    expect(await throttle.count(attempt, false)).toBeNull()
     expect(await throttle.count(attempt, false)).not.toBeNull()
   })
 })

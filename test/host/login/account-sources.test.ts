@@ -7,7 +7,7 @@ import { createAccountSources } from '../../../host/login/account-sources.ts'
 function sourceOf(isEnabled: boolean) {
   const users = {
     recheck: async () => (isEnabled ? ({} as User) : null),
-    get: async () => ({ enabled: isEnabled }) as User,
+    get: async () => ({ enabled: isEnabled, passwordChangedAt: 5 }) as User,
   } as Partial<Users> as Users
   const login = { username: 'anna', uid: 'a-1', permissions: ['Users'] }
   const asked: unknown[] = []
@@ -21,10 +21,12 @@ function sourceOf(isEnabled: boolean) {
     null,
   ).ofForm('AUTHENTICATOR')
   const asking = { locale: 'en', url: new Map() } as never
-  const series = (factorsOf: 'users' | '') =>
-    ({ ...login, factorsOf, custom: {}, tenant: null, locale: null, lastLoginAt: 0 }) as never
-  const checked = (authenticatedUid?: string) =>
-    ({ login, effects: { ...noEffects(), ...(authenticatedUid ? { authenticatedUid } : {}) }, user: null }) as never
+  const series = (factorsOf: 'users' | '', uid = 'a-1') =>
+    ({ ...login, uid, factorsOf, custom: {}, tenant: null, locale: null, lastLoginAt: 0 }) as never
+  const checked = (uid?: string, user: { passwordChangedAt: number } | null = null) => {
+    const authenticated = uid === undefined ? {} : { authenticated: { uid, passwordChangedAt: null } }
+    return { login, effects: { ...noEffects(), ...authenticated }, user } as never
+  }
   return { source, asking, series, checked, asked }
 }
 
@@ -44,4 +46,22 @@ test('authenticator: a sign-in is valid only if the user of the users table is s
   }
   expect([await holds(true, 'a-1'), await holds(false, 'a-1')]).toEqual([true, false])
   expect([await holds(false), await holds(false, 'b-2')]).toEqual([true, true])
+})
+
+test('authenticator: a sign-in is not valid if the user of the users table has got a new password since the check', async () => {
+  const { source, asking, checked } = sourceOf(true)
+  const holds = (passwordChangedAt: number, uid: string) =>
+    source.stillHolds(asking, checked(uid, { passwordChangedAt }), null)
+  expect([await holds(5, 'a-1'), await holds(4, 'a-1'), await holds(4, 'b-2')]).toEqual([true, false, true])
+})
+
+test('authenticator: for a remembered user, or one with a passkey, the script can sign in only the same uid', async () => {
+  const { source, asking, series } = sourceOf(true)
+  for (const factorsOf of ['users', ''] as const) {
+    expect(await source.recheck(asking, series(factorsOf, 'b-2'))).toMatchObject({ kind: 'refused' })
+  }
+  const owner = (uid: string) =>
+    ({ account: { source: '', solution: 'crm', uid }, user: { username: 'anna' }, lastUsedAt: 0 }) as never
+  expect(await source.checkPasskey(asking, owner('a-1'), new Map())).toMatchObject({ kind: 'accepted' })
+  expect(await source.checkPasskey(asking, owner('b-2'), new Map())).toMatchObject({ kind: 'refused' })
 })

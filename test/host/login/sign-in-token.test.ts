@@ -29,7 +29,7 @@ const ANNA = {
   locale: 'nl-BE',
   page: '/solution/crm/index.html?argument=5',
   showUrl: null,
-  authenticatedUid: null,
+  authenticated: null,
   needsSecondFactor: false,
 }
 const BROWSER = 'the hash of its cookie'

@@ -4,7 +4,7 @@ import { createUsersForScripts, type UsersForScriptsParts } from '../../../host/
 import { manifestOf } from '../../support/solutions.ts'
 
 const PASSWORD = 'seven green tractors'
-const ANNA = { uid: 'a-1', username: 'anna' }
+const ANNA = { passwordChangedAt: 5, uid: 'a-1', username: 'anna' }
 
 /** The users table as scripts see it, with a single user. */
 const users = createUsersForScripts({
@@ -31,7 +31,8 @@ test('users for scripts: a call records whose password was right, so that a logi
   const [authenticated, checked] = [newCall(), newCall()]
   expect(await users.authenticate(authenticated, 'anna', PASSWORD)).toEqual({ uid: 'a-1', permissions: ['Users'] })
   expect(await users.checkPassword(checked, 'a-1', PASSWORD)).toBe(true)
-  expect([authenticated.effects.authenticatedUid, checked.effects.authenticatedUid]).toEqual(['a-1', 'a-1'])
+  const anna = { uid: 'a-1', passwordChangedAt: 5 }
+  expect([authenticated.effects.authenticated, checked.effects.authenticated]).toEqual([anna, anna])
 })
 
 test('users for scripts: a wrong password and a look-up authenticate nobody', async () => {
@@ -39,5 +40,5 @@ test('users for scripts: a wrong password and a look-up authenticate nobody', as
   expect(await users.authenticate(call, 'anna', 'wrong')).toBeNull()
   expect(await users.checkPassword(call, 'a-1', 'wrong')).toBe(false)
   expect(await users.getUser(call, 'anna')).toMatchObject({ uid: 'a-1' })
-  expect(call.effects.authenticatedUid).toBeUndefined()
+  expect(call.effects.authenticated).toBeUndefined()
 })
