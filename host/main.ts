@@ -552,6 +552,6 @@ function sweptOf(parts: ReturnType<typeof createParts>) {
     parts.links,
     parts.draftStore,
     parts.jobStore.runs,
-    { sweep: () => eraseExpired(parts) },
+    { sweep: () => eraseExpired({ ...parts, jobRuns: parts.jobStore.runs }) },
   ]
 }

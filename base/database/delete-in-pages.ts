@@ -9,14 +9,16 @@ export const PAGE = 1000
  * @param read reads the first `count` rows that still exist, in an order that `remove` can use
  * @param remove deletes the rows up to and including `last`
  * @param isExpired whether a row must be deleted. The rows before it are deleted too. Default: all rows
+ * @param page the maximum number of rows per statement; smaller if the rows are large
  */
 export async function deleteInPages<Row>(
   read: (count: number) => Promise<readonly Row[]>,
   remove: (last: Row) => Promise<unknown>,
   isExpired: (row: Row) => boolean = () => true,
+  page: number = PAGE,
 ): Promise<void> {
   for (;;) {
-    const last = (await read(PAGE)).findLast(isExpired)
+    const last = (await read(page)).findLast(isExpired)
     if (last === undefined) return
     await remove(last)
     await setImmediate()

@@ -17,6 +17,16 @@ export interface MessageReader {
 
 /** Maximum bytes that one connection may receive. No lookup needs that many. */
 const MOST_BYTES = 4 * 1024 ** 2
+/**
+ * After this number of messages, their average size must be at least `LEAST_AVERAGE` bytes. Entries are larger. Each
+ * message takes the library some time, so a flood of tiny ones would block the host.
+ */
+const FEW_MESSAGES = 1000
+const LEAST_AVERAGE = 32
+/** Maximum bytes that an element's tag and length take up. */
+const MOST_OF_START = 6
+
+const TOO_MANY = `the directory server sent more than ${FEW_MESSAGES} messages that are too small to be entries`
 
 /** BER tags in LDAP messages (RFC 4511, appendix B). */
 const [INTEGER, STRING, ENUMERATED, SEQUENCE, SET] = [0x02, 0x04, 0x0a, 0x30, 0x31]
@@ -27,25 +37,29 @@ const CONTROLS = 0xa0
 type Element = { readonly tag: number; readonly start: number; readonly from: number; readonly end: number }
 
 export function createMessageReader(): MessageReader {
+  /** The bytes of the incomplete message. */
   let chunks: Buffer[] = []
   let size = 0
   let received = 0
+  let count = 0
 
-  function next(): Buffer | null {
-    const bytes = Buffer.concat(chunks)
-    chunks = [bytes]
-    const first = elementAt(bytes, 0)
-    if (first === null || first.end > size) return null
-    chunks = [bytes.subarray(first.end)]
-    size -= first.end
-    return withoutControls(bytes.subarray(0, first.end))
-  }
-
-  /** The size of the message that is being received; null if it isn't known yet. */
+  /** The size of the incomplete message; null if it isn't known yet. */
   function wanted(): number | null {
     const [start = Buffer.alloc(0)] = chunks
-    if (start.length > 0 && start[0] !== SEQUENCE) throw notLdap()
-    return elementAt(start.length < 6 ? Buffer.concat(chunks) : start, 0)?.end ?? null
+    return sizeAt(start.length < MOST_OF_START ? Buffer.concat(chunks) : start, 0)
+  }
+
+  function complete(bytes: Buffer): Buffer[] {
+    const messages: Buffer[] = []
+    let from = 0
+    for (let end = sizeAt(bytes, from); end !== null && end <= bytes.length; end = sizeAt(bytes, from)) {
+      if (++count > FEW_MESSAGES && received < count * LEAST_AVERAGE) throw new Error(TOO_MANY)
+      messages.push(withoutControls(bytes.subarray(from, end)))
+      from = end
+    }
+    size = bytes.length - from
+    chunks = size === 0 ? [] : [bytes.subarray(from)]
+    return messages
   }
 
   return {
@@ -55,15 +69,17 @@ export function createMessageReader(): MessageReader {
         throw new Error(`the directory server’s responses are larger than ${MOST_BYTES / 1024 ** 2} MB in total`)
       chunks.push(chunk)
       size += chunk.length
-      const messages: Buffer[] = []
-      while (size >= (wanted() ?? Number.POSITIVE_INFINITY)) {
-        const message = next()
-        if (message !== null) messages.push(message)
-      }
-      return messages
+      // Concatenate only if the message is complete, because each time copies all of its bytes.
+      return size >= (wanted() ?? Number.POSITIVE_INFINITY) ? complete(Buffer.concat(chunks)) : []
     },
     hasRest: () => size > 0,
   }
+}
+
+/** @returns where the message at `start` ends; null if its length hasn't been received yet */
+function sizeAt(bytes: Buffer, start: number): number | null {
+  if (start < bytes.length && bytes[start] !== SEQUENCE) throw notLdap()
+  return elementAt(bytes, start)?.end ?? null
 }
 
 function withoutControls(message: Buffer): Buffer {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Selectable, Transaction, Updateable } from 'kysely'
 import { deleteInPages } from '../../base/database/delete-in-pages.ts'
 import { kindOf } from '../../base/database/kinds.ts'
@@ -24,6 +25,11 @@ type Writing = HostDatabase | Transaction<HostTables>
 
 /** How many of a job's waiting runs a host tries to start, one by one. Another host may start the same run first. */
 const TRIED = 5
+/**
+ * Maximum number of runs per statement when runs are cancelled or deleted. A run can have `JOB_DATA` of data and as much
+ * of results, and a statement on the embedded database blocks the whole process while it runs.
+ */
+const PAGE = 100
 
 type Parts = {
   readonly db: HostDatabase
@@ -235,14 +241,27 @@ function ended(parts: Parts): Pick<JobRuns, 'renew' | 'end' | 'loseExpired'> {
 
 /** Creates the methods that cancel runs or queue them again. */
 function cancelled({ db, now }: Parts): Pick<JobRuns, 'cancel' | 'cancelAll' | 'again'> {
-  async function cancelWaiting(solution: string, id: string | null): Promise<boolean> {
-    let query = db
+  async function cancelWaiting(solution: string, ids: readonly string[]): Promise<boolean> {
+    const query = db
       .updateTable('job_runs')
       .set({ state: 'cancelled', ended_at: now() })
       .where('solution', '=', solution)
       .where('state', '=', 'waiting')
-    if (id !== null) query = query.where('id', '=', id)
+      .where('id', 'in', ids)
     return (await query.executeTakeFirst()).numUpdatedRows > 0n
+  }
+
+  /** @returns whether more runs may be waiting */
+  async function cancelPage(solution: string): Promise<boolean> {
+    const waiting = db
+      .selectFrom('job_runs')
+      .select('id')
+      .where('solution', '=', solution)
+      .where('state', '=', 'waiting')
+      .orderBy('due_at')
+    const ids = (await firstRows(db, waiting, PAGE).execute()).map(({ id }) => id)
+    if (ids.length > 0) await cancelWaiting(solution, ids)
+    return ids.length === PAGE
   }
 
   async function cancelRunning(solution: string, id: string | null): Promise<boolean> {
@@ -257,12 +276,12 @@ function cancelled({ db, now }: Parts): Pick<JobRuns, 'cancel' | 'cancelAll' | '
 
   return {
     async cancel(solution, id) {
-      if (await cancelWaiting(solution, id)) return 'waiting'
+      if (await cancelWaiting(solution, [id])) return 'waiting'
       if (await cancelRunning(solution, id)) return 'running'
       return (await findOf(db, solution, id))?.state ?? null
     },
     async cancelAll(solution) {
-      await cancelWaiting(solution, null)
+      while (await cancelPage(solution)) await nextTurn()
       await cancelRunning(solution, null)
     },
     async again(solution, id) {
@@ -276,7 +295,7 @@ function cancelled({ db, now }: Parts): Pick<JobRuns, 'cancel' | 'cancelAll' | '
 }
 
 /** Reads and deletes runs. */
-function listed({ db, limits, now }: Parts): Pick<JobRuns, 'find' | 'list' | 'last' | 'sweep'> {
+function listed({ db, limits, now }: Parts): Pick<JobRuns, 'find' | 'list' | 'last' | 'sweep' | 'eraseEnded'> {
   return {
     find: (solution, id) => findOf(db, solution, id),
     async list(solution, { job, state, before }, limit) {
@@ -311,13 +330,14 @@ function listed({ db, limits, now }: Parts): Pick<JobRuns, 'find' | 'list' | 'la
       return latest
     },
     async sweep() {
-      for await (const solution of solutionsIn(db, 'job_runs')) await sweepRuns(db, solution, now() - limits.JOB_KEPT)
+      for await (const solution of solutionsIn(db, 'job_runs')) await deleteEnded(db, solution, now() - limits.JOB_KEPT)
     },
+    eraseEnded: (solution) => deleteEnded(db, solution, now() + 1),
   }
 }
 
 /** Deletes a solution's runs that ended before `before`. The condition on `created_at` lets the query use an index. */
-async function sweepRuns(db: HostDatabase, solution: string, before: number): Promise<void> {
+async function deleteEnded(db: HostDatabase, solution: string, before: number): Promise<void> {
   const runs = db
     .selectFrom('job_runs')
     .select('created_at')
@@ -329,6 +349,8 @@ async function sweepRuns(db: HostDatabase, solution: string, before: number): Pr
   await deleteInPages(
     (count) => firstRows(db, runs, count).execute(),
     (last) => remove.where('created_at', '<=', last.created_at).execute(),
+    () => true,
+    PAGE,
   )
 }
 

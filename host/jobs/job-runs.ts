@@ -107,6 +107,8 @@ export interface JobRuns {
   last(solution: string, jobs: readonly string[]): Promise<ReadonlyMap<string, Run>>
   /** Deletes runs that ended longer than `JOB_KEPT` ago. */
   sweep(): Promise<void>
+  /** Deletes all ended runs of a solution. */
+  eraseEnded(solution: string): Promise<void>
 }
 
 /** Lifetime of a lease, in ms. */

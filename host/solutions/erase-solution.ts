@@ -6,6 +6,7 @@ import type { SolutionStore } from './solution-store.ts'
 export type EraseParts = {
   readonly store: Pick<SolutionStore, 'expired' | 'erase'>
   readonly solutionLog: Pick<SolutionLog, 'erase'>
+  readonly jobRuns: { eraseEnded(solution: string): Promise<void> }
   readonly solutionDatabases: { erase(solution: string): Promise<void> }
   readonly log: Pick<Logger, 'error'>
 }
@@ -14,11 +15,13 @@ export type EraseParts = {
  * Erases all data of the solutions that were deleted longer than `DELETED_KEPT` ago. Errors are logged, and the next call
  * tries again.
  */
-export async function eraseExpired({ store, solutionLog, solutionDatabases, log }: EraseParts): Promise<void> {
+export async function eraseExpired({ store, solutionLog, jobRuns, solutionDatabases, log }: EraseParts): Promise<void> {
   for await (const solution of store.expired()) {
     try {
-      // The log is too large for the transaction. If the solution is uploaded again meanwhile, it loses only log lines.
+      // The log and the ended runs are too large for the transaction. If the solution is uploaded again meanwhile, it
+      // loses nothing else.
       await solutionLog.erase(solution)
+      await jobRuns.eraseEnded(solution)
       await store.erase(solution, async (transaction) => {
         await eraseSolutionData(transaction, solution)
         await solutionDatabases.erase(solution)

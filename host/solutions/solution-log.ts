@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { firstRows } from '../../base/database/portable.ts'
 import { createBatchWriter } from '../../base/work/batch-writer.ts'
@@ -72,9 +73,12 @@ const ROWS_OF_INSERT = 150
 /** With the embedded database, a transaction blocks the process until it is committed. */
 const ROWS_OF_TRANSACTION = 1500
 
-/** Maximum lines scanned per call, and lines read per query. Between queries, the host does other work. */
+/**
+ * Maximum lines scanned per call, and lines read per query. Between queries, the host does other work. Lines can be
+ * long, so a query for more of them would block the host.
+ */
 const LOOKED_AT = 20_000
-const READ_AT_ONCE = 1000
+const READ_AT_ONCE = 200
 /** Maximum lines to scan when counting errors, which limits the load on the database. */
 export const COUNTED = 5000
 
@@ -135,10 +139,11 @@ export function createSolutionLog(db: HostDatabase, limits: Limits, now: () => n
     async read(solution, { limit, before, ...filter }) {
       await writer.flush()
       const fits = lineFilter(filter)
-      const atOnce = fits === null ? limit : READ_AT_ONCE
+      const atOnce = fits === null ? Math.min(limit, READ_AT_ONCE) : READ_AT_ONCE
       const newestFirst: LogLine[] = []
       let next = before
       for (let looked = 0; looked < LOOKED_AT; looked += atOnce) {
+        if (looked > 0) await nextTurn()
         const rows = await rowsBefore(solution, next, atOnce)
         for (const row of rows) {
           next = row.id

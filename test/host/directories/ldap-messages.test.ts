@@ -95,3 +95,13 @@ test('LDAP messages: the library’s parser terminates for all messages that pas
   })
   fc.assert(property, { numRuns: propertyRuns(3_000) })
 })
+
+test('LDAP messages: a flood of tiny messages is an error; many entries are not', () => {
+  const reference = Buffer.from('30050201637300', 'hex')
+  const flood = Buffer.concat(Array.from({ length: 9000 }, () => reference))
+  expect(() => read(flood)).toThrow('more than 1000 messages that are too small to be entries')
+  expect(() => read(...Array.from({ length: 1001 }, () => reference))).toThrow('more than 1000')
+  expect(read(flood.subarray(0, 7 * 1000))).toHaveLength(1000)
+  const entries = Buffer.concat(Array.from({ length: 5000 }, () => Buffer.from(ENTRY, 'hex')))
+  expect(read(entries)).toHaveLength(5000)
+})

@@ -23,22 +23,31 @@ afterAll(async () => {
 
 testJobs('SQLite', () => db)
 
-test('runs that are older than JOB_KEPT are deleted, at most 1,000 per statement', async () => {
+test('runs are cancelled, deleted after JOB_KEPT, and erased with their solution, at most 100 per statement', async () => {
   let time = 1_000_000
   const counted = withRowCounts(db)
   const runs = createDatabaseRuns(counted.db, createLimits({ JOB_KEPT: 1000 }), () => time)
   const add = () => {
     time += 1
     const run = { solution: 'swept', job: 'mail', data: '{}', key: null, tenant: null, dueAt: time }
-    return runs.add(Array.from({ length: 100 }, () => ({ ...run, id: randomUUID() })))
+    return runs.add(Array.from({ length: 50 }, () => ({ ...run, id: randomUUID() })))
   }
   for (let batch = 0; batch < 25; batch++) await add()
+  counted.rows.length = 0
   await runs.cancelAll('swept')
+  expect(Math.max(...counted.rows)).toBe(100)
   await add()
   time += 1001
-  counted.rows.length = 0
   await runs.sweep()
-  expect(Math.max(...counted.rows)).toBe(1000)
-  const left = await db.selectFrom('job_runs').select('state').where('solution', '=', 'swept').execute()
-  expect(left).toEqual(Array.from({ length: 100 }, () => ({ state: 'waiting' })))
+  expect(Math.max(...counted.rows)).toBe(100)
+  const left = async () => {
+    const runs = db.selectFrom('job_runs').select('state').where('solution', '=', 'swept')
+    return (await runs.execute()).map(({ state }) => state)
+  }
+  expect(await left()).toEqual(Array.from({ length: 50 }, () => 'waiting'))
+  await runs.cancelAll('swept')
+  await add()
+  await runs.eraseEnded('swept')
+  expect(await left()).toEqual(Array.from({ length: 50 }, () => 'waiting'))
+  expect(Math.max(...counted.rows)).toBe(100)
 })

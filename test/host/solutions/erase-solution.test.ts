@@ -62,6 +62,7 @@ test('erase: if erasing a deleted solution fails, it is reported, other solution
   const parts = {
     store: lab.store,
     solutionLog: { erase: async () => {} },
+    jobRuns: { eraseEnded: async () => {} },
     solutionDatabases: {
       async erase(solution: string) {
         if (isFileInUse && solution === 'crm') throw new Error('the file is in use')
@@ -85,6 +86,7 @@ test('erase: a solution that is uploaded again while its log is erased keeps its
   await eraseExpired({
     store: lab.store,
     solutionLog: { erase: async () => void (await lab.store.activate('crm', 'sha')) },
+    jobRuns: { eraseEnded: async () => {} },
     solutionDatabases: { erase: () => Promise.reject(new Error('the database of an active solution is erased')) },
     log: { error: (context: unknown) => expect.unreachable(JSON.stringify(context)) },
   })

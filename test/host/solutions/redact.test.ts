@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createRedact, secretFields } from '../../../host/solutions/redact.ts'
 
 const redactWith = (fields: Record<string, string>) => createRedact(secretFields(new Map(Object.entries(fields))))
@@ -40,4 +40,25 @@ test.each([
 test('redact: a text that contains only the start of a very long value is replaced too', () => {
   const start = 'a'.repeat(9_999)
   expect(redactWith({ custom_x: `${start}\u{1f600}${start}` })(`${start}bc`)).toBe('[custom_x]')
+})
+
+test('redact: a pattern is compiled only for the values that the text contains, because compiling takes long', () => {
+  const sizes: number[] = []
+  class Counted extends RegExp {
+    constructor(pattern: string, flags: string) {
+      super(pattern, flags)
+      sizes.push(pattern.length)
+    }
+  }
+  const fields = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`custom_${n}`, `${n}-${'x '.repeat(150)}`]))
+  const redact = redactWith(fields)
+  vi.stubGlobal('RegExp', Counted)
+  try {
+    expect(redact('nothing secret')).toBe('nothing secret')
+    expect(redact(`before ${fields.custom_107}, ${fields.custom_42}`)).toBe('before [custom_107], [custom_42]')
+  } finally {
+    vi.unstubAllGlobals()
+  }
+  expect(sizes).toEqual([expect.any(Number)])
+  expect(sizes[0]).toBeLessThan(5000)
 })
