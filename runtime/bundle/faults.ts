@@ -44,7 +44,8 @@ export const FAULT_CODES = {
   form_unknown_key: 'a form has an unknown property',
   form_name_twice: 'two elements or tabs in one form have the same name',
   form_function_missing: 'a handler names a function that the form’s script does not declare',
-  i18n_invalid: 'an i18n table is not an object whose values are strings, or its file name is not a locale',
+  i18n_invalid:
+    'an i18n table is not an object whose values are strings, or its file name is not a locale, or there are too many texts',
   realm_difference:
     'the manifest sets "realm" to "hardened", but this part of a script works differently in that realm',
   script_syntax: 'a script cannot be compiled',

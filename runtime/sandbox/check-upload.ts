@@ -1,13 +1,20 @@
 import type { Fault, Warning } from '../bundle/faults.ts'
+import { Findings, WHOLE_BUNDLE } from '../bundle/findings.ts'
 import { jsonPlaces } from '../bundle/json-places.ts'
 import { parseStrictJson } from '../bundle/strict-json.ts'
 import { isJsonObject } from '../json.ts'
 import type { CheckedFiles, UploadFiles } from '../protocol.ts'
-import { warnOfPageTexts, warnOfTexts } from './check-texts.ts'
+import { type TextTable, warnOfPageTexts, warnOfTexts } from './check-texts.ts'
 import { compileFault, createIsolate } from './isolate.ts'
 import { warnOfReplacedNames } from './replaced-names.ts'
 import { findScopes } from './script-scopes.ts'
 import { stripTypes } from './strip-types.ts'
+
+/**
+ * Maximum number of texts in all translation files together. Chosen here: 5,000 texts in 20 languages. Each text uses
+ * some of the host's time and memory, even if it is short.
+ */
+const MOST_TEXTS = 100_000
 
 /**
  * Checks every file in an upload without running any of them: types, syntax, names, translations, forms, login page.
@@ -24,7 +31,7 @@ export async function checkUpload(files: UploadFiles): Promise<CheckedFiles> {
   const ofForms = withSources(files.formScripts, formScripts)
   const scopes = await findScopes(ours, ofForms, faults)
   warnings.push(...(await warnOfReplacedNames(ours, ofForms)))
-  const i18n = files.i18n.map((table) => readTexts(table, faults))
+  const i18n = readTables(files.i18n, faults)
   const { forms, functions: formFunctions } = await checkForms(files, formScripts, i18n, faults, warnings)
   warnings.push(...warnOfTexts(files.i18n, i18n, new Set(faults.map(({ file }) => file))))
   const login = files.loginTemplate ? await checkTemplate(files.loginTemplate) : null
@@ -117,16 +124,30 @@ function readJsonObject({ file, source }: { file: string; source: string }, faul
   return {}
 }
 
-function readTexts(table: { file: string; source: string }, faults: Fault[]): Record<string, string> {
-  const before = faults.length
-  const entries = Object.entries(readJsonObject(table, faults))
-  if (faults.length > before) return {}
-  const wrong = entries.filter(([, text]) => typeof text !== 'string')
-  const places = jsonPlaces(table.source)
-  for (const [index, [key]] of wrong.entries()) {
+function readTables(files: UploadFiles['i18n'], faults: Fault[]): readonly TextTable[] {
+  const found = new Findings()
+  const tables = files.map((file) => readTexts(file, found))
+  const count = tables.reduce((total, table) => total + Object.keys(table).length, 0)
+  const isTooMany = count > MOST_TEXTS
+  if (isTooMany) {
+    const message = `the translation files contain ${count} texts in total, and the maximum is ${MOST_TEXTS}: remove texts that are not used`
+    found.fault(WHOLE_BUNDLE, 'i18n_invalid', message)
+  }
+  faults.push(...found.faults)
+  return isTooMany ? tables.map(() => ({})) : tables
+}
+
+function readTexts(file: NamedSource, found: Findings): TextTable {
+  const faults: Fault[] = []
+  const entries = Object.entries(readJsonObject(file, faults))
+  found.add({ faults, warnings: [] })
+  if (faults.length > 0) return {}
+  const places = jsonPlaces(file.source)
+  for (const [key, text] of entries) {
+    if (typeof text === 'string') continue
     const message = `the value of "${key.slice(0, 200)}" must be a string`
-    // Find the positions of only the first 100 errors, because each requires a scan of the file.
-    faults.push({ code: 'i18n_invalid', file: table.file, ...(index < 100 ? places.value([key]) : {}), message })
+    // Find a position only if the error is listed, because each requires a scan of the file.
+    found.fault(file.file, 'i18n_invalid', message, found.isFull ? {} : places.value([key]))
   }
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
 }
