@@ -79,9 +79,9 @@ export function localCell(locale: string, column: TableColumn, cell: Cell | unde
   return String(cell)
 }
 
-/** Returns the locale's collator, which compares digits in texts as numbers. */
+/** Returns the locale's collator. */
 export function localOrder(locale: string): Intl.Collator {
-  return kept(orders, locale, () => new Intl.Collator(known(locale), { numeric: true }))
+  return kept(orders, locale, () => new Intl.Collator(known(locale)))
 }
 
 /** The writing direction of a locale. */

@@ -33,8 +33,8 @@ export function cellOf(row: TableRow, column: string): Cell | undefined {
 }
 
 /**
- * How many leading characters of cells are compared when sorting. Digits are compared as numbers, which is slow:
- * without this limit, sorting 10,000 cells of digits blocks the host for 5 s. With it, sorting takes 0.15 s.
+ * How many leading characters of cells are compared when sorting. With this limit, sorting 10,000 cells takes 20 ms to
+ * 40 ms. A collator with the option `numeric` takes 0.2 s for cells of digits, so `sortKey` handles numbers instead.
  */
 const COMPARED = 64
 
@@ -60,28 +60,61 @@ function sorted(
   const order = localOrder(locale)
   const way = sort.direction === 'ascending' ? 1 : -1
   const ranks = new Map(badges.map(({ value }, rank) => [value, rank]))
-  const result = rows.toSorted((one, other) => {
-    const a = cellOf(one, sort.column) ?? null
-    const b = cellOf(other, sort.column) ?? null
-    // Empty cells come last in both directions. Users don't sort to see them.
-    if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1
-    const byRank = ranks.size === 0 ? 0 : rankOf(a) - rankOf(b)
-    return way * (byRank || compare(a, b, order))
-  })
+  const compare = (a: Value, b: Value): number => rankOf(a) - rankOf(b) || compareValues(a, b, order)
+  const result = rows
+    .map((row) => ({ row, value: sortValue(cellOf(row, sort.column)) }))
+    .sort(({ value: a }, { value: b }) => {
+      // Empty cells come last in both directions. Users don't sort to see them.
+      if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1
+      return way * compare(a, b)
+    })
+    .map(({ row }) => row)
   own.bySort.set(key, result)
   kept.set(rows, own)
   return result
 
   /** Values without a badge are sorted after those with one. */
-  function rankOf(cell: NonNullable<Cell>): number {
-    return ranks.get(String(cell)) ?? ranks.size
+  function rankOf({ cell }: Value): number {
+    return ranks.size === 0 ? 0 : (ranks.get(String(cell)) ?? ranks.size)
   }
 }
 
-function compare(a: NonNullable<Cell>, b: NonNullable<Cell>, order: Intl.Collator): number {
+type Value = { readonly cell: NonNullable<Cell>; readonly key: string }
+
+function sortValue(cell: Cell | undefined): Value | null {
+  return cell === null || cell === undefined ? null : { cell, key: sortKey(String(cell).slice(0, COMPARED)) }
+}
+
+function compareValues({ cell: a, key: one }: Value, { cell: b, key: other }: Value, order: Intl.Collator): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b
   if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b)
-  return order.compare(String(a).slice(0, COMPARED), String(b).slice(0, COMPARED))
+  return order.compare(one, other)
+}
+
+/**
+ * Returns a text that a collator sorts by the value of the numbers in `text`: each number starts with the count of its
+ * digits, without leading zeros. There are at most `COMPARED` digits, so two characters are enough for the count.
+ */
+function sortKey(text: string): string {
+  return text.replace(/\p{Nd}+/gu, (run) => {
+    const digits = (/^[0-9]+$/.test(run) ? run : Array.from(run, digitOf).join('')).replace(/^0+(?=.)/, '')
+    return `${digits.length}`.padStart(2, '0') + digits
+  })
+}
+
+/** The values of the digits outside ASCII that have been sorted so far. Unicode has a few hundred digits. */
+const digitValues = new Map<string, number>()
+
+/** Returns the value of a digit in any script. A script's ten digits have consecutive code points, from zero to nine. */
+function digitOf(digit: string): number {
+  const before = digitValues.get(digit)
+  if (before !== undefined) return before
+  const point = digit.codePointAt(0) ?? 0
+  let zero = point
+  while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--
+  const value = (point - zero) % 10
+  digitValues.set(digit, value)
+  return value
 }
 
 function allowedSort(element: TableElement, sort: Sort | null): Sort | null {

@@ -1,6 +1,8 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { shownRows } from '../../../../host/clients/render/table-rows.ts'
 import type { TableElement, TableRow } from '../../../../runtime/forms/form-definition.ts'
+import { propertyRuns } from '../../../support/property-runs.ts'
 
 const TABLE = {
   type: 'table',
@@ -17,15 +19,40 @@ const TABLE = {
   enabled: true,
 } as unknown as TableElement
 
-function sorted(texts: readonly (string | number | null)[], column = 'text', direction = 'ascending'): unknown[] {
+function sorted(
+  texts: readonly (string | number | null)[],
+  column = 'text',
+  direction = 'ascending',
+  locale = 'en',
+): unknown[] {
   const rows = texts.map((cell, id): TableRow => ({ id, [column]: cell }))
   const sort = { column, direction: direction as 'ascending' }
-  return shownRows(TABLE, { rows, sort }, 'en').rows.map((row) => row[column])
+  return shownRows(TABLE, { rows, sort }, locale).rows.map((row) => row[column])
 }
 
 test('table rows: they are sorted by the rules of the language, numbers in texts by their value, and empty cells last', () => {
   expect(sorted(['order 10', null, 'Order 9', 'b', 'á'])).toEqual(['á', 'b', 'Order 9', 'order 10', null])
   expect(sorted([10, null, 9], 'number', 'descending')).toEqual([10, 9, null])
+  expect(sorted(['n 𝟙𝟘', 'n 𝟡', 'n ١٠', 'n ٩', 'n 007', 'n 08'])).toEqual([
+    ...['n 007', 'n 08'],
+    ...['n 𝟡', 'n ٩'],
+    ...['n 𝟙𝟘', 'n ١٠'],
+  ])
+})
+
+test('table rows: any texts are sorted as by a collator that compares numbers by their value', () => {
+  const part = fc.oneof(
+    fc.constantFrom(..."abABz áÄßéøя日漢あ한€-_.,/#()'"),
+    fc.constantFrom('0', '1', '9'),
+    fc.nat(3000).map(String),
+  )
+  const text = fc.array(part, { maxLength: 8 }).map((parts) => parts.join(''))
+  const texts = fc.array(text, { minLength: 2, maxLength: 30 })
+  const property = fc.property(texts, fc.constantFrom('en', 'de', 'sv', 'ar', 'ja'), (all, locale) => {
+    const { compare } = new Intl.Collator(locale, { numeric: true })
+    expect(sorted(all, 'text', 'ascending', locale)).toEqual(all.toSorted(compare))
+  })
+  fc.assert(property, { numRuns: propertyRuns(2000) })
 })
 
 test('table rows: a column that is not sortable leaves the order unchanged', () => {
