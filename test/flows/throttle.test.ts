@@ -90,3 +90,23 @@ test('a browser is known only for the custom fields with which a user signed in,
   expect((await browser.signIn('admin', 'of globex', { custom_tenant: 'globex' })).status).toBe(429)
   expect((await browser.signIn('admin', 'of acme', { custom_tenant: 'acme' })).status).toBe(303)
 })
+
+test('a wrong password on the page for confirmations counts towards the name in the users table, not the one that the script chose', async () => {
+  await addAuthenticatorSolution(
+    host,
+    'alias',
+    `async function onSolutionOpen(arg, q) {
+      const user = await security.authenticate(q.username, q.password)
+      if (user) security.login('someone else', user.uid, ['Users'])
+    }`,
+  )
+  await askAdmin(host, 'PUT', 'solutions/alias/grants', { databases: {}, http: [], users: true })
+  await addUser(host, 'edda')
+  const browser = await from(80, 'alias')
+  expect((await browser.signIn('edda')).status).toBe(303)
+  expect((await browser.get('/solution/alias/confirm?for=account')).status).toBe(200)
+  const confirm = (password: string) => browser.post('/solution/alias/confirm', { for: 'account', password })
+  for (let guess = 0; guess < 5; guess++) expect((await confirm(`guess ${guess}`)).status).toBe(401)
+  expect((await confirm('guess')).status).toBe(429)
+  expect((await (await from(80)).signIn('edda')).status).toBe(429)
+})

@@ -174,3 +174,18 @@ test('solution log: after an outage, lines are stored without another write', as
   const lines = db.selectFrom('solution_log').select('message').where('solution', '=', 'outage')
   await waitUntil(async () => expect(await lines.execute()).toEqual([{ message: 'kept' }]))
 })
+
+test('solution log: a page of lines is read with at most 200 lines per statement, because lines can be long', async () => {
+  const counted = withRowCounts(db)
+  const log = createSolutionLog(counted.db, createLimits())
+  for (let line = 0; line < 700; line++) log.write('paged', { level: 'info', message: `line ${line}` })
+  await log.flush()
+  counted.rows.length = 0
+  const newest = await log.read('paged', { limit: 500 })
+  expect(newest.items.map(({ message }) => message)).toEqual(Array.from({ length: 500 }, (_, n) => `line ${n + 200}`))
+  const rest = await log.read('paged', { limit: 500, before: Number(newest.next) })
+  expect([rest.items.length, rest.items[0]?.message, rest.next]).toEqual([200, 'line 0', undefined])
+  const filtered = await log.read('paged', { limit: 500, text: 'line 1' })
+  expect(filtered.items).toHaveLength(111)
+  expect(Math.max(...counted.rows)).toBe(200)
+})
