@@ -349,7 +349,7 @@ async function deleteEnded(db: HostDatabase, solution: string, before: number): 
   await deleteInPages(
     (count) => firstRows(db, runs, count).execute(),
     (last) => remove.where('created_at', '<=', last.created_at).execute(),
-    () => true,
+    undefined,
     PAGE,
   )
 }

@@ -14,6 +14,7 @@ import type { Asking } from './arrival.ts'
 import { askAgain, earlierOf } from './ask-again.ts'
 import type { AuthenticatorQuestion } from './ask-authenticator.ts'
 import { customFields, queryParams } from './query-params.ts'
+import { passwordOf } from './second-step-gate.ts'
 import type { Accepted, SignInAnswer } from './sign-in-answer.ts'
 import { type FormMode, isProviderMode, type ProviderMode } from './sign-in-mode.ts'
 
@@ -158,8 +159,10 @@ function authenticatorModule(users: Pick<Users, 'recheck' | 'get'>, ask: Authent
     },
     // If the script did not use the users table, its users are not stored in the platform, so the platform can't end
     // their access.
-    stillHolds: async (_asking, { login, effects, user }) =>
-      effects.authenticated?.uid !== login.uid || isStillAllowed(users, { source: 'users', uid: login.uid }, user),
+    async stillHolds(_asking, { login, effects }) {
+      const password = passwordOf(effects, login)
+      return password === null || isStillAllowed(users, { source: 'users', uid: login.uid }, password)
+    },
   }
 }
 

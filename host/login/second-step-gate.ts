@@ -32,11 +32,16 @@ export type FirstStep = {
 }
 
 /**
- * Returns the state of the password that a script has checked. Chosen here: `mustChangePassword` applies only to
+ * Returns the state of the password that a script has checked; null unless the script also signed in this user of the
+ * users table. Chosen here: `mustChangePassword` applies only to
  * sign-ins without a script, because a solution with an authenticator may not offer the page for a new password.
  */
-export function passwordOf({ authenticated }: Pick<Effects, 'authenticated'>): FirstStep['password'] {
-  return authenticated === undefined ? null : { ...authenticated, mustChangePassword: false }
+export function passwordOf(
+  { authenticated }: { readonly authenticated?: Effects['authenticated'] | null },
+  { uid }: Pick<Login, 'uid'>,
+): FirstStep['password'] {
+  if (authenticated?.uid !== uid) return null
+  return { passwordChangedAt: authenticated.passwordChangedAt, mustChangePassword: false }
 }
 
 /**

@@ -92,10 +92,10 @@ export async function signInByLoginForm(
 
 /** Returns the first step of the sign-in. Its `source` is '', because no source can check the user again. */
 function firstStepOf({ solution }: Attempt, signIn: FormSignIn): FirstStep {
-  const { login, tenant, locale, page, showUrl, authenticated, needsSecondFactor } = signIn
-  const isOfTable = authenticated?.uid === login.uid
+  const { login, tenant, locale, page, showUrl, needsSecondFactor } = signIn
+  const password = passwordOf(signIn, login)
   return {
-    account: factorAccount(isOfTable ? 'users' : '', solution.name, login.uid),
+    account: factorAccount(password === null ? '' : 'users', solution.name, login.uid),
     login,
     tenant,
     locale,
@@ -106,7 +106,7 @@ function firstStepOf({ solution }: Attempt, signIn: FormSignIn): FirstStep {
     methods: ['script'],
     remember: null,
     knownAs: null,
-    password: isOfTable ? passwordOf({ authenticated }) : null,
+    password,
     isRaised: needsSecondFactor,
   }
 }

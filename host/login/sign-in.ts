@@ -200,14 +200,14 @@ async function acceptCredentials(attempt: Attempt, accepted: Checked, parts: Sig
   if (user?.mustChangePassword) {
     return new Refusal(null, () => parts.changePassword.demand(ctx, solution, locale, user))
   }
-  const { remember, methods, account, knownAs, password } = firstStepOf(attempt, accepted)
+  const { remember, methods, account, knownAs } = firstStepOf(attempt, accepted)
   const basis: SessionBasis = {
     source: source.name,
     providerLogin: null,
     factorsOf: account.source,
     methods,
     isConfirmed: true,
-    stillHolds: () => source.stillHolds(attempt, { ...accepted, user: password }, null),
+    stillHolds: () => source.stillHolds(attempt, accepted, null),
   }
   const session = await acceptSignIn(attempt, accepted, basis, remember, parts)
   if (session === null) return refused(attempt, REFUSED, parts)
@@ -217,10 +217,10 @@ async function acceptCredentials(attempt: Attempt, accepted: Checked, parts: Sig
 
 function firstStepOf(attempt: Attempt, { login, effects, user, passkeyOf }: Checked): FirstStep {
   const { ctx, solution, source, fields } = attempt
-  // Whether a script signed in a user in the users table, after checking their password there.
-  const isOfTable = source.name === '' && effects.authenticated?.uid === login.uid
+  // Not null if a script signed in a user in the users table, after checking their password there.
+  const ofTable = source.name === '' ? passwordOf(effects, login) : null
   return {
-    account: passkeyOf ?? factorAccount(isOfTable ? 'users' : source.name, solution.name, login.uid),
+    account: passkeyOf ?? factorAccount(ofTable === null ? source.name : 'users', solution.name, login.uid),
     login,
     ...valuesOf(attempt, effects),
     showUrl: effects.showUrl,
@@ -232,7 +232,7 @@ function firstStepOf(attempt: Attempt, { login, effects, user, passkeyOf }: Chec
     // Don't recognise the browser after a passkey sign-in. No password was entered, and the name in the form may be
     // someone else's.
     knownAs: passkeyOf === undefined ? knownAccount(attempt) : null,
-    password: user ?? (isOfTable ? passwordOf(effects) : null),
+    password: user ?? ofTable,
     isRaised: effects.needsSecondFactor === true,
   }
 }

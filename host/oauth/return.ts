@@ -8,7 +8,7 @@ import type { Arrival } from '../login/arrival.ts'
 import type { AuthenticatorQuestion } from '../login/ask-authenticator.ts'
 import { customFields, queryParams } from '../login/query-params.ts'
 import { redirectSignedIn, type SignedIn } from '../login/redirect-signed-in.ts'
-import type { FirstStep } from '../login/second-step-gate.ts'
+import { type FirstStep, passwordOf } from '../login/second-step-gate.ts'
 import type { Accepted } from '../login/sign-in-answer.ts'
 import { forgetSignedOut } from '../login/signed-out-browser.ts'
 import { acceptSignIn, auditSignIn, type SessionBasis, type SessionParts, valuesOf } from '../login/start-session.ts'
@@ -208,7 +208,7 @@ function firstStepOf(attempt: Attempt, { verified, answer, providerLogin }: Chec
   const { solution, url, transaction } = attempt
   const { login, effects } = answer
   const { claims, refreshToken } = verified
-  const isOfTable = effects.authenticated?.uid === login.uid
+  const isOfTable = passwordOf(effects, login) !== null
   const hasSecondFactor = reportsSecondFactor(claims, transaction.content.configuration)
   return {
     account: factorAccount(isOfTable ? 'users' : 'provider', solution.name, login.uid),

@@ -113,15 +113,14 @@ async function checkForms(
   return checked
 }
 
-function readJsonObject({ file, source }: { file: string; source: string }, faults: Fault[]): Record<string, unknown> {
+/** @returns null if the file has an error */
+function readJsonObject({ file, source }: NamedSource, found: Findings): Record<string, unknown> | null {
   const parsed = parseStrictJson(source)
-  if ('error' in parsed) {
-    faults.push({ code: 'json_invalid', file, ...parsed.error })
-    return {}
-  }
-  if (isJsonObject(parsed.value)) return parsed.value
-  faults.push({ code: 'json_invalid', file, line: 1, column: 1, message: 'the file must contain one JSON object' })
-  return {}
+  if (!('error' in parsed) && isJsonObject(parsed.value)) return parsed.value
+  const problem = { line: 1, column: 1, message: 'the file must contain one JSON object' }
+  const { message, ...place } = 'error' in parsed ? parsed.error : problem
+  found.fault(file, 'json_invalid', message, place)
+  return null
 }
 
 function readTables(files: UploadFiles['i18n'], faults: Fault[]): readonly TextTable[] {
@@ -138,10 +137,9 @@ function readTables(files: UploadFiles['i18n'], faults: Fault[]): readonly TextT
 }
 
 function readTexts(file: NamedSource, found: Findings): TextTable {
-  const faults: Fault[] = []
-  const entries = Object.entries(readJsonObject(file, faults))
-  found.add({ faults, warnings: [] })
-  if (faults.length > 0) return {}
+  const table = readJsonObject(file, found)
+  if (table === null) return {}
+  const entries = Object.entries(table)
   const places = jsonPlaces(file.source)
   for (const [key, text] of entries) {
     if (typeof text === 'string') continue

@@ -3,7 +3,7 @@ import { createMemoryBound } from '../../runtime/memory-bound.ts'
 import { command, type Plugin, request, ScriptError } from '../../runtime/plugin.ts'
 import { memoryOf } from '../../runtime/process-memory.ts'
 import { z } from '../../runtime/zod.ts'
-import { createScriptLab, manifestOf, type ScriptLab } from '../support/solutions.ts'
+import { createScriptLab, manifestOf, NO_FILES, type ScriptLab } from '../support/solutions.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import waits from '../support/waits/host.ts'
 
@@ -102,7 +102,6 @@ const WAITING = (name: string, held = 0) => `async function onSolutionOpen() {
   security.login('${name}' + held.length, 'u', ['x'])
 }`
 const QUICK = "function onSolutionOpen() { security.login('q', 'u', ['x']) }"
-const NO_FILES = { scripts: [], formScripts: [], forms: [], i18n: [], loginTemplate: null, media: [], permissions: [] }
 
 /**
  * Simulates a host with 1000 MB of memory. The test sets how much is in use (`used`). Above 969 MB, the host starts to
@@ -138,7 +137,7 @@ test('while a running call uses up the memory, new logins, uploads and bodies ar
     code: 'sandbox_busy',
     message: 'the host has used all its memory (RUNTIME_XMX); try again later',
   })
-  await expect(lab.supervisor.checkUpload({ ...NO_FILES, isolateMemory: 64 }, neverAsked, [])).rejects.toMatchObject({
+  await expect(lab.supervisor.checkUpload(NO_FILES, neverAsked, [])).rejects.toMatchObject({
     code: 'ERR_MEMORY_FULL',
     details: { retryAfter: 5 },
   })
@@ -188,7 +187,7 @@ test('if a process is terminated for its memory, calls that changed something ar
 
 test('an upload whose check was terminated for memory does not count as invalid: it is rejected as busy, as is the next one', async () => {
   const memory = labOf()
-  const checked = lab.supervisor.checkUpload({ ...NO_FILES, isolateMemory: 64 }, async () => {
+  const checked = lab.supervisor.checkUpload(NO_FILES, async () => {
     memory.used = 1001
     await until(() => busiest().length === 0 || memoryOf(busiest()[0]?.pid as number).own === 0)
     memory.used = 0

@@ -6,7 +6,7 @@ import { afterAll, afterEach, expect, test } from 'vitest'
 import { command, type Plugin, request } from '../../runtime/plugin.ts'
 import { z } from '../../runtime/zod.ts'
 import { killProcess } from '../support/kill-process.ts'
-import { createScriptLab, manifestOf, type ScriptLab } from '../support/solutions.ts'
+import { createScriptLab, manifestOf, NO_FILES, type ScriptLab } from '../support/solutions.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 let lab: ScriptLab
@@ -186,13 +186,12 @@ test('a retired process finishes its running calls and then exits; the next call
 test('the process that checks an upload has the same priority as those that serve solutions', async () => {
   lab = createScriptLab()
   const groups: (string | null)[] = []
-  const files = { scripts: [], formScripts: [], forms: [], i18n: [], loginTemplate: null, media: [], permissions: [] }
   const look = async () => {
     const { pid } = lab.supervisor.processes().find(({ calls }) => calls === 1) as { pid: number }
     groups.push(niceness(pid))
     return lab.solution({ manifest: manifestOf({}) }).loadable.solution()
   }
-  const checked = await lab.supervisor.checkUpload({ ...files, isolateMemory: 64 }, look, [])
+  const checked = await lab.supervisor.checkUpload(NO_FILES, look, [])
   expect(checked.faults).toEqual([])
   expect(groups).toEqual([niceness(process.pid)])
 })
@@ -221,11 +220,10 @@ test('if the host stops while a sign-in or a client waits for its process, the s
 
 test('with keepsCheckReady, a process waits for the next upload after each check', async () => {
   lab = createScriptLab({ keepsCheckReady: true, memory: { minimum: 0, maximum: 1024 ** 3 } })
-  const files = { scripts: [], formScripts: [], forms: [], i18n: [], loginTemplate: null, media: [], permissions: [] }
   const used: number[] = []
   const ofCheck = () => lab.supervisor.processes().find(({ calls }) => calls === 1)?.pid as number
   const check = () =>
-    lab.supervisor.checkUpload({ ...files, isolateMemory: 64 }, async () => {
+    lab.supervisor.checkUpload(NO_FILES, async () => {
       used.push(ofCheck())
       return lab.solution({ manifest: manifestOf({}) }).loadable.solution()
     }, [])

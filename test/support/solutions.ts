@@ -11,8 +11,15 @@ import { checkManifest, type Manifest } from '../../runtime/bundle/manifest.ts'
 import { createLimits, type LimitName } from '../../runtime/limits.ts'
 import type { GuestLogLine } from '../../runtime/outcome.ts'
 import type { Json, Plugin } from '../../runtime/plugin.ts'
+import type { UploadFiles } from '../../runtime/protocol.ts'
 import { namesOf, readTopLevel } from '../../runtime/sandbox/realm-names.ts'
 import { createSupervisor, type Supervisor, type SupervisorOptions } from '../../runtime/supervisor.ts'
+
+/** The files of an upload without any file. */
+export const NO_FILES = {
+  ...{ scripts: [], formScripts: [], forms: [], i18n: [], media: [] },
+  ...{ loginTemplate: null, permissions: [], isolateMemory: 64 },
+} satisfies UploadFiles
 
 /** Returns a complete manifest with these properties. */
 export function manifestOf(written: Record<string, unknown>): Manifest {

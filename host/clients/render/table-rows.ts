@@ -1,3 +1,4 @@
+import { cachedByText } from '../../../base/program/by-text.ts'
 import type { Badge, Cell, TableElement, TableRow } from '../../../runtime/forms/form-definition.ts'
 import type { ElementState, Sort } from '../view.ts'
 import { localOrder } from './local-format.ts'
@@ -102,20 +103,13 @@ function sortKey(text: string): string {
   })
 }
 
-/** The values of the digits outside ASCII that have been sorted so far. Unicode has a few hundred digits. */
-const digitValues = new Map<string, number>()
-
 /** Returns the value of a digit in any script. A script's ten digits have consecutive code points, from zero to nine. */
-function digitOf(digit: string): number {
-  const before = digitValues.get(digit)
-  if (before !== undefined) return before
+const digitOf = cachedByText(1000, (digit) => {
   const point = digit.codePointAt(0) ?? 0
   let zero = point
   while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--
-  const value = (point - zero) % 10
-  digitValues.set(digit, value)
-  return value
-}
+  return (point - zero) % 10
+})
 
 function allowedSort(element: TableElement, sort: Sort | null): Sort | null {
   const isSortable = element.columns.some(({ name, sortable }) => name === sort?.column && sortable)

@@ -23,9 +23,9 @@ function sourceOf(isEnabled: boolean) {
   const asking = { locale: 'en', url: new Map() } as never
   const series = (factorsOf: 'users' | '', uid = 'a-1') =>
     ({ ...login, uid, factorsOf, custom: {}, tenant: null, locale: null, lastLoginAt: 0 }) as never
-  const checked = (uid?: string, user: { passwordChangedAt: number } | null = null) => {
-    const authenticated = uid === undefined ? {} : { authenticated: { uid, passwordChangedAt: null } }
-    return { login, effects: { ...noEffects(), ...authenticated }, user } as never
+  const checked = (uid?: string, passwordChangedAt = 5) => {
+    const authenticated = uid === undefined ? {} : { authenticated: { uid, passwordChangedAt } }
+    return { login, effects: { ...noEffects(), ...authenticated }, user: null } as never
   }
   return { source, asking, series, checked, asked }
 }
@@ -51,7 +51,7 @@ test('authenticator: a sign-in is valid only if the user of the users table is s
 test('authenticator: a sign-in is not valid if the user of the users table has got a new password since the check', async () => {
   const { source, asking, checked } = sourceOf(true)
   const holds = (passwordChangedAt: number, uid: string) =>
-    source.stillHolds(asking, checked(uid, { passwordChangedAt }), null)
+    source.stillHolds(asking, checked(uid, passwordChangedAt), null)
   expect([await holds(5, 'a-1'), await holds(4, 'a-1'), await holds(4, 'b-2')]).toEqual([true, false, true])
 })
 

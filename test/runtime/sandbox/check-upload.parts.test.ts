@@ -1,29 +1,17 @@
 import { afterAll, expect, test } from 'vitest'
-import type { UploadFiles } from '../../../runtime/protocol.ts'
-import { createScriptLab, manifestOf } from '../../support/solutions.ts'
+import { createScriptLab, manifestOf, NO_FILES } from '../../support/solutions.ts'
 
 const lab = createScriptLab({ keepsSpare: false })
 afterAll(() => lab.stop())
 
 const solution = lab.solution({ manifest: manifestOf({}) }).loadable.solution()
 
-const FILES: UploadFiles = {
-  scripts: [],
-  formScripts: [],
-  forms: [],
-  i18n: [],
-  loginTemplate: null,
-  media: [],
-  permissions: null,
-  isolateMemory: 64 * 1024 ** 2,
-}
-
 /** Checks translation files. @returns the errors, and the number of texts that the host receives */
 async function checkTables(tables: Readonly<Record<string, object>>) {
   const i18n = Object.entries(tables).map(([locale, texts]) => {
     return { module: null, locale, file: `i18n/${locale}.json`, source: JSON.stringify(texts) }
   })
-  const { checked, faults } = await lab.supervisor.checkUpload({ ...FILES, i18n }, async () => solution, [])
+  const { checked, faults } = await lab.supervisor.checkUpload({ ...NO_FILES, i18n }, async () => solution, [])
   const texts = checked?.i18n.reduce((total, table) => total + Object.keys(table).length, 0)
   return { faults, texts }
 }
