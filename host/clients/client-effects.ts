@@ -7,6 +7,7 @@ import type { ClosedWhy } from '../web/frames.ts'
 import type { CallEntry, EntryResult } from './client-entries.ts'
 import type { ClientNotices } from './client-notices.ts'
 import type { ClientState } from './client-state.ts'
+import { createMainThreadShare } from './main-thread-share.ts'
 import { signInFrame, signOutFrame } from './sign-frames.ts'
 import { tryOf } from './visitor.ts'
 
@@ -33,12 +34,15 @@ export function createClientEffects(
 ): ClientEffects {
   const { parts, outbox, secrets, timers, work } = state
   const { send } = outbox
+  const share = createMainThreadShare()
 
   async function apply({ failure, effects, correlationId }: EntryResult, isCounted = false): Promise<void> {
     if (failure?.code === 'client_gone') return
     if (failure !== null) sayFailed(correlationId, failure.code === 'sandbox_busy' ? 'platform.client.busy' : undefined)
+    await share.ready()
+    await state.screen.sortAhead(effects, share.spend)
     takeIn(effects)
-    const frames = state.screen.apply(effects, state.handled)
+    const frames = share.spend(() => state.screen.apply(effects, state.handled))
     if (state.isOpen) send(...frames)
     timers.apply(effects)
     askToLeave(effects)

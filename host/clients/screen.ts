@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import type { Effects } from '../../base/bundles/host-call.ts'
 import { createMessages, type Messages } from '../../base/bundles/messages.ts'
@@ -7,9 +8,10 @@ import { createFormViews, type FormViews } from './form-views.ts'
 import { ownText, type RenderContext } from './render/context.ts'
 import { type RenderedForm, renderElement, renderForm } from './render/form.ts'
 import { renderNoForm, renderNotice, type ShownUser } from './render/no-form.ts'
-import { isPermitted, outlineOf } from './render/outline.ts'
+import { isPermitted, outlineOf, stateOf } from './render/outline.ts'
 import { renderTexts, renderTop, type ShellModel } from './render/shell.ts'
-import type { FormView } from './view.ts'
+import { sortAhead } from './render/table-rows.ts'
+import type { ElementState, FormView } from './view.ts'
 
 /** The host's model of what one client shows. It creates the frames that update the browser. */
 export interface Screen {
@@ -24,6 +26,11 @@ export interface Screen {
   contextOf(form: string): RenderContext
   viewOf(form: string): FormView
   text(key: string, values?: readonly (string | number)[]): string
+  /**
+   * Sorts the large tables that a call's effects change, one per turn of the event loop. `apply` then finds them sorted.
+   * @param spend does the work for one table
+   */
+  sortAhead(effects: Effects, spend: (work: () => boolean) => boolean): Promise<void>
   /**
    * Applies the effects of a call.
    * @returns the frames for a browser that has received all earlier ones
@@ -158,6 +165,19 @@ export function createScreen(parts: ScreenParts): Screen {
     contextOf,
     viewOf: (form) => views.of(form),
     text: (key, values) => ownText(contextOf(''), key, values),
+    async sortAhead({ form, formUpdates = [], locale: next }, spend) {
+      const name = form ?? shown
+      const definition = name === null ? undefined : definitions.get(name)
+      if (name === null || definition === undefined) return
+      const updates = formUpdates.filter((update) => update.form === name)
+      for (const { element } of outlineOf(definition).values()) {
+        if (element.type !== 'table') continue
+        const changes = updates.map(({ elements }) => elements[element.name])
+        const state: ElementState = Object.assign({}, stateOf(views.of(name), element.name), ...changes)
+        if (!(state.visible ?? element.visible)) continue
+        if (spend(() => sortAhead(element, state, next ?? locale))) await setImmediate()
+      }
+    },
     apply(effects, seq) {
       const { formUpdates = [], form, listening } = effects
       const wasUnsaved = hasUnsaved()

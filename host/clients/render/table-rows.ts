@@ -28,6 +28,18 @@ export function shownRows(element: TableElement, state: ElementState, locale: st
   return { rows, page, pages, first: rows.length === 0 ? 0 : start + 1, total: all.length, sort }
 }
 
+/**
+ * Sorts the rows for later calls of `shownRows`.
+ * @returns false if that was already done or is cheap
+ */
+export function sortAhead(element: TableElement, state: ElementState, locale: string): boolean {
+  const all = state.rows ?? element.value
+  const sort = allowedSort(element, state.sort ?? null)
+  if (sort === null || all.length < MANY || keptFor(all, locale).has(keyOf(sort))) return false
+  shownRows(element, state, locale)
+  return true
+}
+
 /** Returns a cell's value. Properties inherited from `Object.prototype` are ignored. */
 export function cellOf(row: TableRow, column: string): Cell | undefined {
   return Object.hasOwn(row, column) ? row[column] : undefined
@@ -38,9 +50,20 @@ export function cellOf(row: TableRow, column: string): Cell | undefined {
  * 40 ms. A collator with the option `numeric` takes 0.2 s for cells of digits, so `sortKey` handles numbers instead.
  */
 const COMPARED = 64
+/** Sorting fewer rows takes at most a few milliseconds. */
+const MANY = 500
 
 type Sorted = { readonly locale: string; readonly bySort: Map<string, readonly TableRow[]> }
 const kept = new WeakMap<readonly TableRow[], Sorted>()
+
+function keptFor(rows: readonly TableRow[], locale: string): Sorted['bySort'] {
+  const last = kept.get(rows)
+  return last?.locale === locale ? last.bySort : new Map()
+}
+
+function keyOf({ direction, column }: Sort): string {
+  return `${direction} ${column}`
+}
 
 /**
  * Each row list is sorted only once by each column and direction. Otherwise, a user who sorts 10,000 rows again and again
@@ -53,10 +76,9 @@ function sorted(
   locale: string,
 ): readonly TableRow[] {
   if (sort === null) return rows
-  const key = `${sort.direction} ${sort.column}`
-  const last = kept.get(rows)
-  const own = last?.locale === locale ? last : { locale, bySort: new Map<string, readonly TableRow[]>() }
-  const before = own.bySort.get(key)
+  const key = keyOf(sort)
+  const bySort = keptFor(rows, locale)
+  const before = bySort.get(key)
   if (before !== undefined) return before
   const order = localOrder(locale)
   const way = sort.direction === 'ascending' ? 1 : -1
@@ -70,8 +92,8 @@ function sorted(
       return way * compare(a, b)
     })
     .map(({ row }) => row)
-  own.bySort.set(key, result)
-  kept.set(rows, own)
+  bySort.set(key, result)
+  kept.set(rows, { locale, bySort })
   return result
 
   /** Values without a badge are sorted after those with one. */

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { ActiveSolution } from '../../../base/bundles/active-solution.ts'
 import { type Effects, noEffects } from '../../../base/bundles/host-call.ts'
@@ -189,4 +190,48 @@ test('screen: unknown text keys are reported, except the platform’s own', () =
   screen.apply(changes({ plain: { label: 'i18n:nothing' } }), 1)
   expect(screen.text('platform.client.noaccess')).not.toBe('')
   expect(missing).toEqual([['nothing', 'en']])
+})
+
+test('screen: before effects are applied, their large tables are sorted one per turn of the event loop', async () => {
+  const columns = [{ name: 'text', label: 'Text', type: 'text', sortable: true }]
+  const table = (name: string, more: object = {}) => ({ type: 'table', name, label: name, columns, ...more })
+  const written = formWith(...['a', 'b', 'small'].map((name) => table(name)), table('hidden', { visible: false }))
+  const definitions = new Map([['main', checkedForm({ title: 'Tables', ...written }).form as FormDefinition]])
+  const solution = { name: 'orders', title: 'Orders', texts: TEXTS, facts: { definitions } } as unknown
+  const screen = screenOf({ solution: solution as ActiveSolution })
+  const rows = (count: number) => Array.from({ length: count }, (_, id) => ({ id, text: `row ${(id * 7) % count}` }))
+  const sort = { column: 'text', direction: 'ascending' }
+  const large = { rows: rows(2000), sort }
+  /** @returns for each table that was sorted, in which turn of the event loop */
+  async function sorting(effects: Effects): Promise<number[]> {
+    let turn = 0
+    let isOver = false
+    const counting = (async () => {
+      for (; !isOver; turn++) await nextTurn()
+    })()
+    const turns: number[] = []
+    const spend = (work: () => boolean) => {
+      const isNew = work()
+      if (isNew) turns.push(turn)
+      return isNew
+    }
+    await screen.sortAhead(effects, spend)
+    isOver = true
+    await counting
+    return turns
+  }
+  const effects = {
+    ...shows('main'),
+    formUpdates: [
+      { form: 'main', elements: { a: large, b: { sort } } } as const,
+      { form: 'main', elements: { b: { rows: rows(3000) }, small: { rows: rows(9), sort }, hidden: large } } as const,
+    ],
+  } as unknown as Effects
+  expect(await sorting(effects)).toEqual([0, 1])
+  screen.apply(effects, 0)
+  expect(await sorting(effects)).toEqual([])
+  // Another language sorts them again, also without another change.
+  expect(await sorting({ ...noEffects(), locale: 'nl' })).toEqual([0, 1])
+  expect(await sorting({ ...noEffects(), locale: 'nl' })).toEqual([])
+  expect(await sorting({ ...noEffects(), form: 'missing', locale: 'en' })).toEqual([])
 })
