@@ -1,7 +1,7 @@
 import type { Browser, BrowserContextOptions, Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createLimits } from '../../runtime/limits.ts'
-import { axeViolations, browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
+import { axeViolations, browserPath, closeContexts, LEFT_WHILE_CONNECTING, sharedBrowser } from '../support/browser.ts'
 import type { TestHost } from '../support/host.ts'
 import { addFlowsOfProvider, FLOWS } from '../support/oauth.ts'
 import { startOAuthHost } from '../support/oauth-host.ts'
@@ -50,7 +50,9 @@ if (browserPath === undefined) {
       context.on('console', (message) => {
         // Some tests expect an error status, so ignore the console message about it.
         const isAboutUs = !message.location().url.startsWith(provider.issuer)
-        if (isAboutUs && !message.text().startsWith('Failed to load resource')) complaints.push(message.text())
+        const isExpected =
+          message.text().startsWith('Failed to load resource') || LEFT_WHILE_CONNECTING.test(message.text())
+        if (isAboutUs && !isExpected) complaints.push(message.text())
       })
       context.on('weberror', (error) => complaints.push(error.error().message))
       return { context, page: await context.newPage(), complaints, [Symbol.asyncDispose]: () => context.close() }

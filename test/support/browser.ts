@@ -121,6 +121,13 @@ function actAfterLoad(page: Page): void {
 }
 
 /**
+ * What Chromium writes to the console when the page is left while its WebSocket still connects. With RenderDocument, it
+ * writes this to the page that was left, where nobody sees it.
+ */
+export const LEFT_WHILE_CONNECTING =
+  /^WebSocket connection to '.+' failed: WebSocket is closed before the connection is established\.$/
+
+/**
  * Collects what the page writes to the console, and its uncaught errors.
  * @param into receives the texts; pass the same array to collect from several pages
  * @param isOurs decides from a console message's text and its script's URL whether to collect it
@@ -131,7 +138,8 @@ export function complaintsOf(
   isOurs = (_url: string, _text: string): boolean => true,
 ): string[] {
   page.on('console', (message) => {
-    if (isOurs(message.location().url, message.text())) into.push(message.text())
+    const text = message.text()
+    if (!LEFT_WHILE_CONNECTING.test(text) && isOurs(message.location().url, text)) into.push(text)
   })
   page.on('pageerror', (error) => into.push(error.message))
   return into
