@@ -12,8 +12,8 @@ import { bundleOf } from './zip.ts'
 type Versions = { readonly active: string; readonly versions: readonly { sha256: string; version: string }[] }
 
 /**
- * The longest time between the start of an upload and the kill, as a multiple of the first upload's duration. Machines
- * differ too much for a fixed time.
+ * The longest time between the start of an upload and the kill, as a multiple of the shortest duration of an upload so
+ * far. Machines differ too much for a fixed time, and the first upload can take several times as long as the next one.
  */
 const LONGEST = 1.3
 
@@ -28,21 +28,21 @@ export async function killUploads(rounds: number): Promise<number> {
   let active = ''
   let sent = ''
   let interrupted = 0
-  let longest = 0
+  let longest = Number.POSITIVE_INFINITY
   for (let round = 0; round < rounds; round++) {
     const { child, url, gone } = await startHostProcess(home, { SERVLET_PASSWORD: PASSWORD })
     if (round > 0) active = await checkVersions(url, active, sent)
     sent = `1.0.${round}`
     const begun = performance.now()
-    const upload = uploadTo(url, sent)
-    if (round === 0) {
-      // Let the first upload finish, so later ones have a previous version.
-      await upload
-      longest = (performance.now() - begun) * LONGEST
-    } else await wait(((round - 1) / (rounds - 1)) * longest)
+    const upload = uploadTo(url, sent).then((end) => ({ end, duration: performance.now() - begun }))
+    // Let the first upload finish, so later ones have a previous version.
+    if (round === 0) await upload
+    else await wait(((round - 1) / (rounds - 1)) * longest)
     child.kill('SIGKILL')
     await gone
-    if ((await upload) === 'interrupted') interrupted++
+    const { end, duration } = await upload
+    if (end === 'interrupted') interrupted++
+    else longest = Math.min(longest, duration * LONGEST)
     const database = new DatabaseSync(join(home, 'platform.sqlite'))
     assert.deepEqual({ ...database.prepare('PRAGMA integrity_check').get() }, { integrity_check: 'ok' })
     database.close()
