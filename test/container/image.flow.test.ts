@@ -216,9 +216,10 @@ describe.skipIf(isSkipped)(title, () => {
     await engine.start('early', ['--network=none', `--volume=${platformFolder('early')}:${HOME}`])
     const pid = (await inspect('container', 'early', '.State.Pid')) as number
     // Sends SIGTERM as soon as the process handles signals. Waits for its SIGHUP handler, which is registered after the
-    // one for SIGTERM.
+    // one for SIGTERM. The process is first one of runc, which handles all signals.
+    const isHost = () => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('/cli/entry.ts')
     const caught = () => /^SigCgt:\s*(\S+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0'
-    await vi.waitUntil(() => BigInt(`0x${caught()}`) & 1n, { timeout: 60_000, interval: 1 })
+    await vi.waitUntil(() => isHost() && BigInt(`0x${caught()}`) & 1n, { timeout: 60_000, interval: 1 })
     process.kill(pid, 'SIGTERM')
     expect(await engine.ask('wait', 'early')).toMatch(/^(?:143|0)$/)
   })
