@@ -1,14 +1,25 @@
+import { noEffects } from '../../base/bundles/host-call.ts'
 import { createCorrelationId } from '../../base/http/correlation.ts'
 import type { Press } from '../../plugins/security/host.ts'
 import type { Json } from '../../runtime/plugin.ts'
+import type { ClientGone } from '../../runtime/sandbox-client.ts'
 import type { ClientCallResult } from './client-calls.ts'
 import type { ClientState } from './client-state.ts'
+
+const NO_CONTEXT: ClientGone = {
+  code: 'client_gone',
+  message: 'the client has no context',
+  started: false,
+  changedSomething: false,
+  milliseconds: 0,
+}
 
 export type EntryResult = ClientCallResult & { readonly correlationId: string }
 
 /**
  * Calls an entry function in a client's context, as the client's user and in its language.
  * @param press the press that the call handles, if any
+ * @returns the failure `client_gone` if the client has no context at the moment
  */
 export type CallEntry = (
   entry: string,
@@ -21,7 +32,8 @@ export function createCallEntry(state: ClientState): CallEntry {
   return async (entry, args, kind = 'open', press = null) => {
     const { parts, sandbox, solution, secrets, user, visitor, screen, overrides } = state
     const correlationId = createCorrelationId()
-    if (sandbox === null) throw new TypeError('the client has no context')
+    // The context may have ended while the client was waiting for something else, such as the session.
+    if (sandbox === null) return { failure: NO_CONTEXT, effects: noEffects(), correlationId }
     const { address, serverUrl, found } = visitor
     const result = await parts.callClient(sandbox, solution, {
       entry,

@@ -59,7 +59,8 @@ export function createClientOpening(
     if (!(await openSolution())) return
     if (state.screen.shown === null) await effects.showForm(firstForm(state))
     if (work !== null) await replayWork(work, state, call, effects)
-    if (state.isOver) return
+    // If the context has already ended, `lost` opens another one.
+    if (state.isOver || state.sandbox !== opened) return
     state.isOpen = true
     send(state.screen.language(state.handled), state.screen.whole(state.handled))
   }

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import type { SandboxClient } from '../../runtime/supervisor.ts'
 import { type ClientPage, openClient, openClientPage } from '../support/client-page.ts'
 import { addClientSolution, button, label, linesOf, outputOf } from '../support/client-solution.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
@@ -12,8 +13,10 @@ import { waitUntil } from '../support/wait-until.ts'
 let host: TestHost
 /** The memory limit is so low that scripts reach it before their time limit. */
 let small: TestHost
-/** How many of the next contexts on the small host end as soon as they exist, as if another client had ended them. */
+/** How many of the next contexts on the small host end before the solution has opened, as if another client had ended them. */
 let shortLived = 0
+/** The number of calls that such a context completes before it ends. */
+let completes = 0
 beforeAll(async () => {
   host = await startTestHost({ CALL_TIME: '1s' })
   small = await startTestHost(
@@ -25,17 +28,28 @@ beforeAll(async () => {
           ...supervisor,
           async openClient(...given) {
             const opened = await supervisor.openClient(...given)
-            if (shortLived > 0 && !('code' in opened)) {
-              shortLived -= 1
-              opened.close()
-            }
-            return opened
+            if (shortLived === 0 || 'code' in opened) return opened
+            shortLived -= 1
+            return endingAfter(completes, opened)
           },
         }
       },
     },
   )
 })
+function endingAfter(calls: number, client: SandboxClient): SandboxClient {
+  let left = calls
+  if (left === 0) client.close()
+  return {
+    ...client,
+    async call(...given) {
+      const outcome = await client.call(...given)
+      left -= 1
+      if (left === 0) client.close()
+      return outcome
+    },
+  }
+}
 afterAll(async () => {
   await host.stop()
   await small.stop()
@@ -49,11 +63,13 @@ const SCRIPT = `
   function eat() { const all = []; for (;;) all.push(new Array(1000).fill(all.length)) }
 `
 
-async function addFragile(name: string, at = host): Promise<void> {
+const OPENING = "function onSolutionOpen(arg) { application.output('opened ' + arg) }"
+
+async function addFragile(name: string, at = host, globals = OPENING): Promise<void> {
   await addClientSolution(at, name, {
     elements: [label('count'), ...['up', 'hang', 'eat'].map(button)],
     script: SCRIPT,
-    globals: "function onSolutionOpen(arg) { application.output('opened ' + arg) }",
+    globals,
   })
 }
 
@@ -188,6 +204,25 @@ test('a context that ends before the solution has opened in it does not count as
   expect([await page.closed(), (await page.frame('closed')).why]).toEqual([4410, 'gone'])
   expect([formsAfterReopening(page), shortLived]).toEqual([3, 0])
   expect(reopenings(page)).toBeGreaterThanOrEqual(5)
+})
+
+test.each([
+  ['before its first call', OPENING, 0],
+  ['after onSolutionOpen', OPENING, 1],
+  ['before it shows the form, without onSolutionOpen', '', 0],
+  ['after it has shown the form, but before the browser has received it', OPENING, 2],
+])('a context that ends %s is replaced, and does not count as a crash', async (_, globals, calls) => {
+  const name = `early-${calls}${globals === '' ? '-plain' : ''}`
+  await addFragile(name, small, globals)
+  const page = await open(name, 'x', small)
+  shortLived = 4
+  completes = calls
+  page.fire('main', 'eat', 'onAction')
+  await untilReopened(page)
+  completes = 0
+  expect([reopenings(page), shortLived]).toEqual([5, 0])
+  await page.press('main', 'up')
+  expect(page.text('main', 'count')).toBe('1')
 })
 
 test('a client is closed with a reason if ten contexts within a minute end before the solution has opened in them', async () => {
