@@ -43,6 +43,11 @@ export const LIMITS = {
     what: 'maximum number of concurrent job runs per solution on one host. For all solutions together, the maximum is the number of CPU cores minus one, but at least one',
   },
   JOB_KEPT: { kind: 'time', default: '30d', what: 'how long the record of a job run is kept after the run ends' },
+  JOB_RECORDS: {
+    kind: 'count',
+    default: '20000',
+    what: 'maximum number of records of ended job runs per solution. If there are more, the host deletes the oldest, even if they are newer than JOB_KEPT or JOB_KEY',
+  },
   JOB_KEY: {
     kind: 'time',
     default: '1d',

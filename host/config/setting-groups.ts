@@ -90,6 +90,7 @@ export const SETTING_GROUPS = {
     'JOBS_WAITING',
     'JOBS_AT_ONCE',
     'JOB_KEPT',
+    'JOB_RECORDS',
     'JOB_KEY',
     'ISOLATE_MEMORY',
     'PROCESS_MEMORY',

@@ -10,6 +10,7 @@ import { solutionsIn } from '../database/solutions-in.ts'
 import type { HostDatabase, HostTables } from '../database/tables.ts'
 import {
   type AttemptEnd,
+  type ClaimedRun,
   type JobRuns,
   LEASE_TIME,
   type NewRun,
@@ -30,12 +31,16 @@ const TRIED = 5
  * of results, and a statement on the embedded database blocks the whole process while it runs.
  */
 const PAGE = 100
+/** After this many ended runs of a solution, `trim` counts the solution's records. */
+const COUNT_AFTER = 100
 
 type Parts = {
   readonly db: HostDatabase
-  readonly limits: Pick<Limits, 'JOB_KEY' | 'JOB_KEPT' | 'JOBS_WAITING'>
+  readonly limits: Pick<Limits, 'JOB_KEY' | 'JOB_KEPT' | 'JOB_RECORDS' | 'JOBS_WAITING'>
   /** The clock, in epoch ms. */
   readonly now: () => number
+  /** How many runs have ended on this host since their solution's records were last counted, by solution. */
+  readonly uncounted: Map<string, number>
 }
 
 /**
@@ -49,7 +54,7 @@ type Parts = {
  * @param now the clock, in epoch ms
  */
 export function createDatabaseRuns(db: HostDatabase, limits: Parts['limits'], now: () => number = Date.now): JobRuns {
-  const parts = { db, limits, now }
+  const parts = { db, limits, now, uncounted: new Map<string, number>() }
   return { ...added(parts), ...claimed(parts), ...ended(parts), ...cancelled(parts), ...listed(parts) }
 }
 
@@ -178,7 +183,11 @@ function claimed({ db, now }: Parts): Pick<JobRuns, 'due' | 'claim'> {
 
 /** Creates the methods that renew leases and end attempts. */
 function ended(parts: Parts): Pick<JobRuns, 'renew' | 'end' | 'loseExpired'> {
-  const { db, now } = parts
+  const { db, now, uncounted } = parts
+
+  function note({ solution }: ClaimedRun): void {
+    uncounted.set(solution, (uncounted.get(solution) ?? 0) + 1)
+  }
 
   /** Cancels the run if someone requested this while its attempt was ending. */
   async function cancelIfAsked(id: string): Promise<void> {
@@ -203,8 +212,10 @@ function ended(parts: Parts): Pick<JobRuns, 'renew' | 'end' | 'loseExpired'> {
       const run = await find(db, id)
       return run?.isCancelled === true ? 'cancelled' : 'renewed'
     },
-    async end({ id, lease, attempt }, end) {
+    async end(run, end) {
+      const { id, lease, attempt } = run
       const changed = changeOf(end, now(), attempt)
+      if (changed.state !== 'waiting') note(run)
       if (end.kind !== 'succeeded' || end.queued.length === 0) {
         const isRecorded = await change(db, id, lease, changed)
         if (changed.state === 'waiting') await cancelIfAsked(id)
@@ -295,7 +306,8 @@ function cancelled({ db, now }: Parts): Pick<JobRuns, 'cancel' | 'cancelAll' | '
 }
 
 /** Reads and deletes runs. */
-function listed({ db, limits, now }: Parts): Pick<JobRuns, 'find' | 'list' | 'last' | 'sweep' | 'eraseEnded'> {
+function listed(parts: Parts): Pick<JobRuns, 'find' | 'list' | 'last' | 'trim' | 'sweep' | 'eraseEnded'> {
+  const { db, limits, now, uncounted } = parts
   return {
     find: (solution, id) => findOf(db, solution, id),
     async list(solution, { job, state, before }, limit) {
@@ -329,8 +341,18 @@ function listed({ db, limits, now }: Parts): Pick<JobRuns, 'find' | 'list' | 'la
       }
       return latest
     },
+    async trim() {
+      for (const [solution, count] of uncounted) {
+        if (count < COUNT_AFTER) continue
+        uncounted.delete(solution)
+        await deleteOldest(db, solution, limits.JOB_RECORDS)
+      }
+    },
     async sweep() {
-      for await (const solution of solutionsIn(db, 'job_runs')) await deleteEnded(db, solution, now() - limits.JOB_KEPT)
+      for await (const solution of solutionsIn(db, 'job_runs')) {
+        await deleteEnded(db, solution, now() - limits.JOB_KEPT)
+        await deleteOldest(db, solution, limits.JOB_RECORDS)
+      }
     },
     eraseEnded: (solution) => deleteEnded(db, solution, now() + 1),
   }
@@ -354,15 +376,40 @@ async function deleteEnded(db: HostDatabase, solution: string, before: number): 
   )
 }
 
+/** Deletes the oldest records of a solution's ended runs, so that at most `kept` of them are left. */
+async function deleteOldest(db: HostDatabase, solution: string, kept: number): Promise<void> {
+  const open = await countOf(db, solution, ['waiting', 'running'])
+  const ended = (await countOf(db, solution)) - open
+  for (let excess = ended - kept; excess > 0; ) {
+    const oldest = db
+      .selectFrom('job_runs')
+      .select('id')
+      .where('solution', '=', solution)
+      .where('ended_at', 'is not', null)
+      .orderBy('created_at')
+    const ids = (await firstRows(db, oldest, Math.min(PAGE, excess)).execute()).map(({ id }) => id)
+    if (ids.length === 0) return
+    // A run that was queued again in the meantime has no `ended_at`.
+    await db.deleteFrom('job_runs').where('id', 'in', ids).where('ended_at', 'is not', null).execute()
+    excess -= ids.length
+    await nextTurn()
+  }
+}
+
+/** Counts a solution's runs. Uses only indexes, because the rows can be large. */
+async function countOf(db: Writing, solution: string, states?: readonly RunState[]): Promise<number> {
+  let query = db
+    .selectFrom('job_runs')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .where('solution', '=', solution)
+  if (states !== undefined) query = query.where('state', 'in', states)
+  return Number((await query.executeTakeFirstOrThrow()).count)
+}
+
 async function addAll({ limits, now }: Parts, to: Writing, runs: readonly NewRun[]): Promise<void> {
   for (const solution of new Set(runs.map((run) => run.solution))) {
-    const { count } = await to
-      .selectFrom('job_runs')
-      .select(({ fn }) => fn.countAll().as('count'))
-      .where('solution', '=', solution)
-      .where('state', '=', 'waiting')
-      .executeTakeFirstOrThrow()
-    const used = Number(count) + runs.filter((run) => run.solution === solution).length
+    const waiting = await countOf(to, solution, ['waiting'])
+    const used = waiting + runs.filter((run) => run.solution === solution).length
     if (used > limits.JOBS_WAITING) throw new WaitingTooMany(solution, used)
   }
   for (const run of runs) {
@@ -372,7 +419,7 @@ async function addAll({ limits, now }: Parts, to: Writing, runs: readonly NewRun
 }
 
 /** Makes a key available again if its run failed, was cancelled or skipped, or succeeded more than `JOB_KEY` ago. */
-async function freeKey({ limits, now }: Omit<Parts, 'db'>, to: Writing, key: string): Promise<void> {
+async function freeKey({ limits, now }: Pick<Parts, 'limits' | 'now'>, to: Writing, key: string): Promise<void> {
   const old = await to
     .selectFrom('job_runs')
     .select(['id', 'state', 'ended_at'])

@@ -105,7 +105,12 @@ export interface JobRuns {
   list(solution: string, filter: RunFilter, limit: number): Promise<readonly Run[]>
   /** Returns the last run of each job that has started or was skipped, by job. */
   last(solution: string, jobs: readonly string[]): Promise<ReadonlyMap<string, Run>>
-  /** Deletes runs that ended longer than `JOB_KEPT` ago. */
+  /**
+   * Deletes the oldest ended runs of solutions that have more than `JOB_RECORDS`. Looks only at solutions of which many
+   * runs have ended on this host. `sweep` looks at all solutions.
+   */
+  trim(): Promise<void>
+  /** Deletes runs that ended longer than `JOB_KEPT` ago, and the oldest ended runs beyond `JOB_RECORDS`. */
   sweep(): Promise<void>
   /** Deletes all ended runs of a solution. */
   eraseEnded(solution: string): Promise<void>

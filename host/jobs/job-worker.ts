@@ -240,6 +240,7 @@ export function createJobWorker(parts: JobWorkerParts): JobWorker {
   async function tick(): Promise<void> {
     await endDeleted()
     for (const run of await runs.loseExpired(attemptsOf)) reportFailed(run)
+    await runs.trim()
     if (hasSchedules && !isStopping && (await mayStart())) await schedules.tick()
   }
 

@@ -259,6 +259,38 @@ export function testJobs(name: string, open: () => HostDatabase): void {
     expect((await runs.list(solution, {}, 9)).map(({ id }) => id)).toEqual(ids.slice(0, 4))
   })
 
+  test(`${name}: a solution keeps at most JOB_RECORDS ended runs, and the newest are kept; open runs do not count`, async () => {
+    const { db, solution, run, worker } = lab()
+    const runs = createDatabaseRuns(db, createLimits({ JOB_RECORDS: 40 }), now)
+    const ids: string[] = []
+    const endOne = async () => {
+      time += 1
+      const one = run()
+      await runs.add([one])
+      ids.unshift(one.id)
+      await runs.end(await claimed(runs.claim(solution, 'mail', 1)), SUCCEEDED)
+    }
+    const waiting = Array.from({ length: 3 }, () => run({ dueAt: time + 3_600_000 }))
+    await runs.add(waiting)
+    for (let count = 1; count < 100; count++) await endOne()
+    await runs.trim()
+    const ended = async () => (await runs.list(solution, { state: 'succeeded' }, 1000)).map(({ id }) => id)
+    expect(await ended()).toEqual(ids)
+    await endOne()
+    await runs.trim()
+    expect(await ended()).toEqual(ids.slice(0, 40))
+    // `trim` does not count again after a few more runs, but `sweep` does.
+    await endOne()
+    await runs.trim()
+    expect(await ended()).toEqual(ids.slice(0, 41))
+    await runs.sweep()
+    expect(await ended()).toEqual(ids.slice(0, 40))
+    expect(await runs.list(solution, { state: 'waiting' }, 1000)).toHaveLength(waiting.length)
+    let trims = 0
+    await worker(async () => SUCCEEDED, { runs: { ...runs, trim: async () => void trims++ } }).work()
+    expect(trims).toBe(1)
+  })
+
   test(`${name}: two hosts and 200 due times give 200 runs, also if their clocks differ by 5 s`, async () => {
     const { runs, solution, schedules, insertSolution } = lab({ mail: { schedule: '* * * * *' } })
     await insertSolution()

@@ -25,6 +25,7 @@ function lab(waiting: readonly string[], more: Partial<JobWorkerParts> & { reado
       return index < 0 ? null : (left.splice(index, 1)[0] as ClaimedRun)
     },
     loseExpired: async () => [],
+    trim: async () => {},
     renew,
     async end(_run, end) {
       recorded.push(end)
