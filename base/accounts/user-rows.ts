@@ -17,6 +17,10 @@ export function readRow(db: Database, uid: string): Promise<UserRow | undefined>
   return db.selectFrom('users').selectAll().where('uid', '=', uid).executeTakeFirst()
 }
 
+export function readRowOfName(db: Database, username: string): Promise<UserRow | undefined> {
+  return db.selectFrom('users').selectAll().where('username_key', '=', usernameKey(username)).executeTakeFirst()
+}
+
 /** Returns the columns that the input sets. `passwordHash` is undefined if the input doesn't set the password. */
 export function columnsOf(
   input: UserInput,

@@ -27,6 +27,7 @@ import {
   permissionsOfRows,
   readPermissions,
   readRow,
+  readRowOfName,
   rowsWithPassword,
   type UserRow,
   writeUser,
@@ -40,7 +41,6 @@ import {
   type UserFault,
   type UserInput,
 } from './user-rules.ts'
-import { usernameKey } from './username.ts'
 
 export type User = {
   readonly uid: string
@@ -197,7 +197,7 @@ export function createUsers(
       return userOfRow(await readRow(db, uid))
     },
     async find(username) {
-      return userOfRow(await findRow(db, username))
+      return userOfRow(await readRowOfName(db, username))
     },
     async create(input) {
       const { username, email = null } = input
@@ -272,7 +272,7 @@ export function createUsers(
     },
     async authenticate(username, password) {
       const isName = username.length <= 2 * LONGEST_NAME
-      const row = isName ? await findRow(db, username) : undefined
+      const row = isName ? await readRowOfName(db, username) : undefined
       const isElsewhere = row === undefined ? isName && (await directories.hasAny()) : row.directory !== null
       if (!isElsewhere) return (await check.mayComeIn(row, password)) ? userOfRow(row) : null
       return userOfRow(await directoryUsers.authenticate(username, password, row))
@@ -339,10 +339,6 @@ async function usersOf(db: Database, rows: readonly UserRow[]): Promise<User[]> 
   const uids = rows.map(({ uid }) => uid)
   const permissions = await readPermissions(db, uids)
   return rows.map((row) => userOf(row, permissionsOfRows(permissions.get(row.uid) ?? [])))
-}
-
-function findRow(db: Database, username: string): Promise<UserRow | undefined> {
-  return db.selectFrom('users').selectAll().where('username_key', '=', usernameKey(username)).executeTakeFirst()
 }
 
 function userOf(row: UserRow, permissions: readonly Permission[]): User {

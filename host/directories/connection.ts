@@ -273,7 +273,7 @@ function within<T>(work: Promise<T>, until: number): Promise<T> {
 /** @param url the server that failed; by default, all servers */
 function problemOf({ name, urls }: Directory, error: unknown, url: string = urls.join(', ')): PlatformError {
   if (error instanceof PlatformError) return error
-  const message = oneLine(error instanceof Error ? error.message : String(error))
+  const message = oneLine(error instanceof ResultCodeError ? resultOf(error) : messageOf(error))
   const isRefusal = error instanceof ResultCodeError && !NOT_NOW.includes(error.code)
   return isRefusal
     ? new PlatformError(
@@ -281,6 +281,21 @@ function problemOf({ name, urls }: Directory, error: unknown, url: string = urls
         `The directory "${name}" (${url}) rejected the host’s request: ${message}`,
       )
     : new PlatformError('ERR_DIRECTORY_UNREACHABLE', `The directory "${name}" (${url}) is unreachable: ${message}`)
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/**
+ * The name and number of a result code (RFC 4511, 4.1.9), and the server's own text, which can be empty. The library
+ * appends only the hexadecimal number to that text.
+ */
+function resultOf({ name, code, message }: ResultCodeError): string {
+  const words = name
+    .replace(/Error$/, '')
+    .replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
+    .toLowerCase()
+  const own = message.replace(/ Code: 0x[0-9a-f]+$/, '').trim()
+  return `${words} (LDAP result code ${code})${own === '' ? '' : `: ${own}`}`
 }
 
 function oneLine(text: string): string {

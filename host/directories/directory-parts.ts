@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { readRowOfName } from '../../base/accounts/user-rows.ts'
 import type { Users } from '../../base/accounts/users.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import type { Limits } from '../../runtime/limits.ts'
@@ -40,7 +41,7 @@ export function createDirectoryParts({ db, key, limits, audit, log, endAccess, n
   return {
     directories,
     askDirectories,
-    testDirectory: createDirectoryTest(connections),
+    testDirectory: createDirectoryTest(connections, (username) => readRowOfName(db, username)),
     async endAccessOfDirectory(name) {
       const rows = await db.selectFrom('users').select('uid').where('directory', '=', name).execute()
       for (const { uid } of rows) await endAccess(uid)

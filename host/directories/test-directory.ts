@@ -23,7 +23,12 @@ const MOST_NAMED = 10
 /** Maximum characters of a message. */
 const LONGEST_MESSAGE = 2000
 
-export function createDirectoryTest(connections: Connections): DirectoryTest {
+/** Finds the row of the users table that has this name, and the directory entry that it belongs to, if any. */
+export type FindNamed = (
+  username: string,
+) => Promise<{ readonly directory: string | null; readonly directory_id: string | null } | undefined>
+
+export function createDirectoryTest(connections: Connections, findNamed: FindNamed): DirectoryTest {
   return async (directory, username) => {
     const steps: TestStep[] = []
     const add = (step: TestStepName, result: TestStep['result'], message: string) =>
@@ -49,6 +54,7 @@ export function createDirectoryTest(connections: Connections): DirectoryTest {
       let entry: FoundEntry | null = null
       const isFound = await run('person', async () => {
         entry = await findPerson(connection, directory, username)
+        await checkNames(entry, directory, username, findNamed)
         return describeEntry(entry)
       })
       const person = entry as FoundEntry | null
@@ -151,6 +157,24 @@ async function findPerson(connection: Connection, directory: Directory, username
   if (entry.isDisabled)
     throw new Failed(`The account ${entry.dn} is disabled or has expired. Enable or renew it in the directory.`, stop)
   return entry
+}
+
+/**
+ * A sign-in first looks up the typed name in the users table. It asks no directory about the password of a user who is
+ * only in that table. Otherwise, the user's row gets the entry's name, which must be free.
+ */
+async function checkNames(
+  entry: FoundEntry,
+  { name }: Directory,
+  username: string,
+  findNamed: FindNamed,
+): Promise<void> {
+  for (const one of new Set([username, entry.username ?? username])) {
+    const row = await findNamed(one)
+    if (row === undefined || (row.directory === name && row.directory_id === entry.id)) continue
+    const message = `${describeEntry(entry)} But the users table contains another user named "${one}", who doesn’t belong to this entry, so this person can’t sign in. Rename or delete that user.`
+    throw new Failed(message, { mayContinue: true })
+  }
 }
 
 function describeEntry({ dn, id, username, displayName, email }: FoundEntry): string {

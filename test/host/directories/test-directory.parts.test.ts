@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createConnections } from '../../../host/directories/connection.ts'
 import type { Directory } from '../../../host/directories/directories.ts'
-import { createDirectoryTest } from '../../../host/directories/test-directory.ts'
+import { createDirectoryTest, type FindNamed } from '../../../host/directories/test-directory.ts'
 import { certificateFolder } from '../../support/certificates.ts'
 import { freePort } from '../../support/database-server.ts'
 import { type LdapServer, startLdapServer } from '../../support/ldap-server.ts'
@@ -14,8 +14,12 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 
 /** @returns each step as `step result: message`; skipped steps have no message */
-async function stepsOf(more: Partial<Directory> = {}, username: string | null = null) {
-  const steps = await createDirectoryTest(createConnections(1000))(adDirectory(server, more), username)
+async function stepsOf(
+  more: Partial<Directory> = {},
+  username: string | null = null,
+  findNamed: FindNamed = async () => undefined,
+) {
+  const steps = await createDirectoryTest(createConnections(1000), findNamed)(adDirectory(server, more), username)
   expect(JSON.stringify(steps)).not.toContain('secret of')
   return steps.map(({ step, result, message }) => `${step} ${result}${result === 'skipped' ? '' : `: ${message}`}`)
 }
@@ -37,6 +41,23 @@ test('directory test: each step reports what it found', async () => {
     `person ok: Found ${ANNA}: username anna (Anna Berg, anna@corp.test), id ${ANNA_GUID.text}.`,
     `membership ok: Member of ${SALES}; ${EDITORS}. Permissions: Users; Editors@crm.`,
   ])
+})
+
+test('directory test: it fails if another user has the name, because the host would not ask the directory about the password', async () => {
+  const person = `Found ${ANNA}: username anna (Anna Berg, anna@corp.test), id ${ANNA_GUID.text}.`
+  const failed = `person failed: ${person} But the users table contains another user named "anna", who doesn’t belong to this entry, so this person can’t sign in. Rename or delete that user.`
+  const ofEntry = { directory: 'corp', directory_id: ANNA_GUID.text }
+  for (const other of [
+    { directory: null, directory_id: null },
+    { ...ofEntry, directory: 'other' },
+    { ...ofEntry, directory_id: 'of another entry' },
+  ]) {
+    const [said, membership] = (await stepsOf({}, 'anna', async () => other)).slice(4)
+    expect([said, membership?.startsWith('membership ok')]).toEqual([failed, true])
+  }
+  expect((await stepsOf({}, 'anna', async () => ofEntry)).slice(4, 5)).toEqual([`person ok: ${person}`])
+  const onlyTyped: FindNamed = async (name) => (name === 'ANNA' ? { directory: null, directory_id: null } : undefined)
+  expect((await stepsOf({}, 'ANNA', onlyTyped))[4]).toContain('another user named "ANNA"')
 })
 
 test('directory test: a connection that is closed right after StartTLS, with TLS data on its way, does not crash the process', async () => {
@@ -68,7 +89,9 @@ test('directory test: a step that fails says why, and the steps that need it are
   const [connection, bind] = await stepsOf({ urls: [down, `ldap://127.0.0.1:${server.port}`] })
   expect([connection?.startsWith('connection failed'), bind]).toEqual([true, BOUND])
   expect((await stepsOf({ bindPassword: 'wrong' })).slice(1, 3)).toEqual([
-    expect.stringMatching(/^bind failed: The directory "corp" .* rejected the host’s request: /),
+    expect.stringMatching(
+      /^bind failed: The directory "corp" .* rejected the host’s request: invalid credentials \(LDAP result code 49\)/,
+    ),
     'base skipped',
   ])
   expect((await stepsOf({ base: 'DC=none,DC=test' })).slice(2, 4)).toEqual([
