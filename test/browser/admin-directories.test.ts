@@ -136,7 +136,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for directories, in 
     await page.fill('#urls', `ldap://127.0.0.1:${server.port}\nldap://localhost:${server.port}`)
     await page.click('#directory-form button[type=submit]')
     await page.locator('#directory-form .problem:not([hidden])').waitFor()
-    expect(await page.textContent('.problem')).toContain('bindPassword is missing')
+    expect(await page.textContent('.problem')).toContain('"Password" is missing')
     await page.fill('#urls', `ldap://127.0.0.1:${server.port}`)
     await page.click('#directory-form button[type=submit]')
     await page.locator('.tested').waitFor()

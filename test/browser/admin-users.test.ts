@@ -11,7 +11,7 @@ import {
   sharedBrowser,
   untilTrue,
 } from '../support/browser.ts'
-import { startTestHost, type TestHost } from '../support/host.ts'
+import { ADMIN_PASSWORD, startTestHost, type TestHost } from '../support/host.ts'
 import { addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
 
 const NEW = 'quiet rivers run at night'
@@ -106,6 +106,23 @@ describe.skipIf(browserPath === undefined)('the admin pages for users, in a brow
     expect(complaints).toEqual([])
   })
 
+  test('if the session ended while the user was typing, their entries are still there after they sign in again', async () => {
+    await open('/admin/users/new')
+    await page.fill('#username', 'erika')
+    await page.fill('#display-name', 'Erika Musterfrau')
+    await page.fill('#password', NEW)
+    await page.context().clearCookies()
+    await page.click('form button[type=submit]:has-text("Add user")')
+    await page.waitForURL(/\/admin\/sign-in\?to=%2Fadmin%2Fusers%2Fnew/)
+    await page.fill('#username', 'admin')
+    await page.fill('#password', ADMIN_PASSWORD)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`${host.adminUrl}/admin/users/new`)
+    await expect.poll(said).toContain('Your entries are still here')
+    const fields = ['#username', '#display-name', '#password']
+    expect(await Promise.all(fields.map((field) => page.inputValue(field)))).toEqual(['erika', 'Erika Musterfrau', ''])
+  })
+
   test('if an input is rejected, the form shows the error and keeps the input', async () => {
     await addUser(host, 'taken')
     await open('/admin/users/new')
@@ -116,7 +133,7 @@ describe.skipIf(browserPath === undefined)('the admin pages for users, in a brow
     expect(await page.inputValue('#username')).toBe('TAKEN')
     await page.fill('#username', ' ')
     await page.click('form button[type=submit]:has-text("Add user")')
-    const message = 'username must be 1 to 200 visible characters'
+    const message = '"Username" must be 1 to 200 visible characters'
     await expect.poll(() => page.textContent('.problem')).toContain(message)
     expect(await page.textContent('.problem'), 'the message is shown once').toBe(message)
   })

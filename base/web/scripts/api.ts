@@ -29,7 +29,8 @@ export function csrfToken(): string {
 
 /**
  * Calls the API. If the API is unreachable, the status of the result is 0. If the user has been signed out in the
- * meantime, redirects to the sign-in page. After the sign-in, the browser returns to this page.
+ * meantime, redirects to the sign-in page. After the sign-in, the browser returns to this page, which fills in the
+ * fields again.
  */
 export async function askApi(method: string, address: string, body?: unknown): Promise<Answer> {
   const headers = { 'X-CSRF-Token': csrfToken(), ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) }
@@ -39,7 +40,10 @@ export async function askApi(method: string, address: string, body?: unknown): P
       headers,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    if (answer.status === 401) signInAgain()
+    if (answer.status === 401) {
+      keepFields()
+      signInAgain()
+    }
     const result = answerOf(answer.status, await answer.text())
     if (!result.ok && result.problem.code === 'ERR_CONFIRMATION_NEEDED') confirmFirst()
     return result

@@ -3,16 +3,38 @@ import { scriptText } from './question.ts'
 
 /** Shows why a request was rejected in the page's alert element, with the position of every error. */
 export function showProblem(place: HTMLElement, { status, detail, faults = [] }: Problem, workbench?: string): void {
+  const form = place.closest('form')
   const text = document.createElement('p')
-  text.textContent = status === 0 ? scriptText('unreachable') : (detail ?? `${scriptText('failed')} (${status})`)
+  const said = detail === undefined ? `${scriptText('failed')} (${status})` : withLabel(detail, form)
+  text.textContent = status === 0 ? scriptText('unreachable') : said
   // The API's messages are in English.
   if (detail !== undefined) text.lang = 'en'
   // If the detail is the message of the only error, a list would repeat it.
   const isListed = faults.length > 0 && !(faults.length === 1 && faults[0]?.message === detail)
-  place.replaceChildren(text, ...(isListed ? [faultList(faults, workbench)] : []))
+  const shown = faults.map((fault) => ({ ...fault, message: withLabel(fault.message, form) }))
+  place.replaceChildren(text, ...(isListed ? [faultList(shown, workbench)] : []))
   place.hidden = false
   place.tabIndex = -1
   place.focus()
+}
+
+/**
+ * The API names fields by their keys, such as `urls[0]`. If the message starts with the key of one of the form's fields,
+ * replaces it with the label that the form shows.
+ */
+function withLabel(message: string, form: HTMLFormElement | null): string {
+  const [key = '', name = '', at] = /^([A-Za-z]+)(?:\[(\d+)\])?(?= (?:must|is|cannot)\b)/.exec(message) ?? []
+  const field = form?.elements.namedItem(name)
+  const label = field instanceof HTMLElement ? labelOf(field) : ''
+  if (label === '') return message
+  return `"${label}"${at === undefined ? '' : ` (${Number(at) + 1})`}${message.slice(key.length)}`
+}
+
+/** A hidden field contains the entries of its whole fieldset. */
+function labelOf(field: HTMLElement): string {
+  const isHidden = field instanceof HTMLInputElement && field.type === 'hidden'
+  const shown = isHidden ? field.closest('fieldset')?.querySelector('legend') : (field as HTMLInputElement).labels?.[0]
+  return shown?.textContent.trim() ?? ''
 }
 
 /**
