@@ -28,6 +28,8 @@ export function createClientBrowser(
       if (state.grace !== null) clearTimeout(state.grace)
       state.grace = null
       outbox.connection?.close(CLOSE_CODES.elsewhere, { kind: 'closed', why: 'elsewhere' })
+      // The user may have chosen another language on the account page.
+      if (from.found !== null && from.locale !== state.visitor.locale) state.screen.changeLocale(from.locale)
       state.visitor = { ...from, solution: state.solution, found: from.found ?? state.visitor.found }
       const isNew = state.page === ''
       if (hello.page !== state.page) {

@@ -20,6 +20,8 @@ export interface Screen {
   /** Whether the form is shown, or was shown before. */
   hasShown(form: string): boolean
   readonly locale: string
+  /** Changes the language without a script. Afterwards, send `language` and `whole` to the browser. */
+  changeLocale(locale: string): void
   readonly views: FormViews
   /** @returns null if there is no such form */
   definitionOf(form: string): FormDefinition | null
@@ -70,7 +72,7 @@ export type ScreenParts = {
 const MOST_CHANGES = 40
 
 export function createScreen(parts: ScreenParts): Screen {
-  const { solution, user, account, isTesting, missing, overrides } = parts
+  const { solution, user, account, isTesting } = parts
   const { definitions } = solution.facts
   const permissions: ReadonlySet<string> = new Set(user?.permissions ?? [])
   const ofMedia = {
@@ -79,20 +81,10 @@ export function createScreen(parts: ScreenParts): Screen {
   }
   const views = createFormViews()
   let { locale } = parts
-  let messages = messagesOf(locale)
+  let messages = messagesOf(parts, locale)
   let listenedEvents: ReadonlySet<string> = new Set()
   let shown: string | null = null
   const everShown = new Set<string>()
-
-  function messagesOf(ofLocale: string): Messages {
-    const find = createMessages(solution.texts, ofLocale, overrides)
-    return (key) => {
-      const text = find(key)
-      // The platform first looks up its own keys in the solution's table. It is normal that they are missing there.
-      if (text === null && !key.startsWith('platform.')) missing(key, ofLocale)
-      return text
-    }
-  }
 
   function contextOf(form: string): RenderContext {
     return {
@@ -105,6 +97,11 @@ export function createScreen(parts: ScreenParts): Screen {
       ...ofMedia,
       listenedEvents,
     }
+  }
+
+  function changeLocale(next: string): void {
+    locale = next
+    messages = messagesOf(parts, locale)
   }
 
   function render(): RenderedForm {
@@ -160,6 +157,7 @@ export function createScreen(parts: ScreenParts): Screen {
     get locale() {
       return locale
     },
+    changeLocale,
     views,
     definitionOf: (form) => definitions.get(form) ?? null,
     contextOf,
@@ -190,8 +188,7 @@ export function createScreen(parts: ScreenParts): Screen {
         everShown.add(form)
       }
       const isOtherLanguage = effects.locale !== null && effects.locale !== locale
-      if (isOtherLanguage) locale = effects.locale as string
-      if (isOtherLanguage || effects.messagesChanged === true) messages = messagesOf(locale)
+      if (isOtherLanguage || effects.messagesChanged === true) changeLocale(effects.locale ?? locale)
       const own = formUpdates.filter((update) => update.form === shown)
       const isAllAnew =
         isOtherForm ||
@@ -207,6 +204,16 @@ export function createScreen(parts: ScreenParts): Screen {
     changeFaults,
     patch,
     language,
+  }
+}
+
+function messagesOf({ solution, overrides, missing }: ScreenParts, locale: string): Messages {
+  const find = createMessages(solution.texts, locale, overrides)
+  return (key) => {
+    const text = find(key)
+    // The platform first looks up its own keys in the solution's table. It is normal that they are missing there.
+    if (text === null && !key.startsWith('platform.')) missing(key, locale)
+    return text
   }
 }
 

@@ -5,7 +5,13 @@ import type { Arrival } from '../login/arrival.ts'
 import type { AccountModel } from '../web/pages.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
 
-type Answer = { readonly status: number; readonly refusal: string | null; readonly said: string | null }
+type Answer = {
+  readonly status: number
+  readonly refusal: string | null
+  readonly said: string | null
+  /** What the user entered, so that they can correct it or try again; null if a link was sent. */
+  readonly entered: string | null
+}
 
 /** The user's address, as shown on the account page; null if this host doesn't store it. */
 export async function addressOf(session: Session, parts: SecondStepParts): Promise<AccountModel['email']> {
@@ -25,12 +31,14 @@ export async function requestAddress(
     platformText(locale, `platform.account.email.${key}`, values)
   const user = await userOf(session, parts)
   const isNew = fields.get('act') === 'new-address'
-  const address = MailAddress.safeParse((isNew ? fields.get('address') : user?.email)?.trim()).data
-  if (user === null || address === undefined) return { status: 422, refusal: text('wrong'), said: null }
+  const given = (isNew ? fields.get('address') : user?.email)?.trim()
+  const refused = { said: null, entered: isNew ? (given ?? '') : null }
+  const address = MailAddress.safeParse(given).data
+  if (user === null || address === undefined) return { status: 422, refusal: text('wrong'), ...refused }
   const of = { name: solution.name, title: solution.manifest.title }
   const isSent = await parts.sendLinks.fromUser({ kind: 'verify', address, user, solution: of, locale })
-  if (!isSent) return { status: 429, refusal: text('unsent'), said: null }
-  return { status: 200, refusal: null, said: text('sent', address) }
+  if (!isSent) return { status: 429, refusal: text('unsent'), ...refused }
+  return { status: 200, refusal: null, said: text('sent', address), entered: null }
 }
 
 /**

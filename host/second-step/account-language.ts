@@ -23,11 +23,10 @@ export async function setLanguage(
   { sessions, users }: SecondStepParts,
 ): Promise<void> {
   const locale = availableLocales(solution.texts).find((one) => one === fields.get('language'))
-  if (locale !== undefined) {
-    await sessions.change(solution.name, cookie, { locale })
-    if (session.factorsOf === 'users' && session.source === 'users') await users.change(session.uid, { locale })
-  }
-  goTo(ctx, accountPath(solution.name))
+  if (locale === undefined) return goTo(ctx, accountPath(solution.name))
+  await sessions.change(solution.name, cookie, { locale })
+  if (session.factorsOf === 'users' && session.source === 'users') await users.change(session.uid, { locale })
+  goTo(ctx, accountPath(solution.name, 'language'))
 }
 
 /** The language's own name, such as `Nederlands`; the tag itself if the runtime has no name for it. */

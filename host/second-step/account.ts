@@ -4,18 +4,19 @@ import type { Factor } from '../../base/accounts/factors.ts'
 import type { FoundSession } from '../../base/accounts/find-session.ts'
 import { shownFactors, usableFactors } from '../../base/accounts/usable-factors.ts'
 import { goTo } from '../../base/http/go-to.ts'
+import { platformText } from '../../base/web/texts.ts'
 import { canRequire } from '../../runtime/bundle/manifest-schema.ts'
 import type { Arrival } from '../login/arrival.ts'
 import { auditFactor } from '../login/audit-factor.ts'
 import { passwordPath } from '../login/change-password.ts'
 import { sendPage } from '../login/send-page.ts'
-import { accountPage, newAppPage, newPasskeyPage, recoveryCodesPage } from '../web/pages.ts'
+import { type AccountModel, accountPage, newAppPage, newPasskeyPage, recoveryCodesPage } from '../web/pages.ts'
 import { addressOf, requestAddress } from './account-address.ts'
 import { languagesOf, setLanguage } from './account-language.ts'
 import { endOthers } from './complete.ts'
-import { accountOf, confirmationOf, goToConfirm } from './confirmation.ts'
-import { accountPath } from './paths.ts'
-import { levelFor } from './policy.ts'
+import { accountOf, confirmationOf, goToConfirm, isRecent } from './confirmation.ts'
+import { accountPath, DONE, type Done } from './paths.ts'
+import { type Level, levelFor } from './policy.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
 import { formModel } from './send-pages.ts'
 
@@ -23,8 +24,18 @@ import { formModel } from './send-pages.ts'
 const MOST_SHOWN = 20
 
 /** The page where users manage how they sign in. */
-export function showAccount(arrival: Arrival, found: FoundSession, parts: SecondStepParts): Promise<void> {
-  return send(arrival, found, null, 200, parts)
+export async function showAccount(arrival: Arrival, found: FoundSession, parts: SecondStepParts): Promise<void> {
+  const { url, locale } = arrival
+  const done = DONE.find((one) => one === url.get('done'))
+  const isDone = done !== undefined && (await isTrue(done, found, parts))
+  const said = isDone ? platformText(locale, `platform.account.done.${done}`) : null
+  return send(arrival, found, { said }, parts)
+}
+
+/** Anyone can make up the page's URL, so check what the message says. */
+async function isTrue(done: Done, { session }: FoundSession, parts: SecondStepParts): Promise<boolean> {
+  if (done === 'confirmed') return isRecent(session, parts)
+  return done === 'language' || (await parts.sessions.listOwn(session, 2)).length === 1
 }
 
 export async function submitAccount(
@@ -80,7 +91,7 @@ function factorPageOf(arrival: Arrival, found: FoundSession, parts: SecondStepPa
     endOthers: () => endOthers(account, { session }, parts),
     mustKeep: (id, factors) => isLast(arrival, found, { id, factors }, parts),
     show: {
-      account: (refusal, status) => send(arrival, found, refusal, status, parts),
+      account: (refusal, status) => send(arrival, found, { refusal, status }, parts),
       newApp: (app, refusal, status) =>
         sendPage(arrival, status, (frame) => newAppPage(frame, { ...form(), app, refusal })),
       newPasskey: (passkey, refusal, status) =>
@@ -97,14 +108,22 @@ async function isLast(
   { id, factors }: { readonly id: string; readonly factors: readonly Factor[] },
   parts: SecondStepParts,
 ): Promise<boolean> {
-  const policy = await parts.policies.policyFor(solution)
-  const level = levelFor(policy, { permissions: session.permissions, isRaised: false })
+  const level = await levelOf(solution, session, parts)
   const rest = usableFactors(
     { factors: factors.filter((one) => one.id !== id), recoveryCodesLeft: 0 },
     serverUrl,
     parts,
   )
   return canRequire(level) && (level === 'passkey' ? !rest.passkey : !rest.passkey && !rest.app)
+}
+
+/** The level that the policy requires of this user. Scripts can raise it for a sign-in. */
+async function levelOf(
+  solution: Arrival['solution'],
+  { permissions }: FoundSession['session'],
+  { policies }: SecondStepParts,
+): Promise<Level> {
+  return levelFor(await policies.policyFor(solution), { permissions, isRaised: false })
 }
 
 /** A new address takes effect once the user has opened the link that is mailed to it. */
@@ -114,8 +133,7 @@ async function changeAddress(
   fields: ReadonlyMap<string, string>,
   parts: SecondStepParts,
 ): Promise<void> {
-  const { status, refusal, said } = await requestAddress(arrival, found.session, fields, parts)
-  return send(arrival, found, refusal, status, parts, said)
+  return send(arrival, found, await requestAddress(arrival, found.session, fields, parts), parts)
 }
 
 async function endSession(
@@ -138,18 +156,20 @@ async function endAllOthers(
   parts: SecondStepParts,
 ): Promise<void> {
   await endOthers(accountOf(session), { session }, parts)
-  goTo(ctx, accountPath(solution.name))
+  goTo(ctx, accountPath(solution.name, 'signed-out'))
 }
+
+type Shown = Pick<AccountModel, 'refusal' | 'said' | 'entered'> & { readonly status: number }
+const AS_IT_IS: Shown = { status: 200, refusal: null, said: null, entered: null }
 
 async function send(
   arrival: Arrival,
   { session }: FoundSession,
-  refusal: string | null,
-  status: number,
+  answer: Partial<Shown>,
   parts: SecondStepParts,
-  said: string | null = null,
 ): Promise<void> {
   const { solution, serverUrl } = arrival
+  const { status, ...shown } = { ...AS_IT_IS, ...answer }
   const form = formModel(arrival, accountPath(solution.name), parts)
   const factors = await parts.factors.of(accountOf(session))
   const user = session.factorsOf === 'users' ? await parts.users.get(session.uid) : null
@@ -168,14 +188,14 @@ async function send(
     language: languagesOf(solution, session.locale),
     directory,
     ...shownFactors(factors, serverUrl, parts.passkeyRequests.places),
+    isFactorAsked: (await levelOf(solution, session, parts)) !== 'off',
     sessions: (await parts.sessions.listOwn(session, MOST_SHOWN)).map((one) => ({
       ...one,
       browser: browserName(one.agent),
       isThis: one.id === session.publicId,
     })),
     entries,
-    refusal,
-    said,
+    ...shown,
   }
   sendPage(arrival, status, (frame) => accountPage(frame, model))
 }

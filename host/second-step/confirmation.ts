@@ -82,7 +82,7 @@ export async function submitConfirm(
     return send(arrival, session, { page, isRecovery: fields.has('recovery'), refusal }, status, parts)
   }
   await parts.sessions.confirm(solution.name, found.cookie, checked.methods)
-  goTo(ctx, page === 'password' ? passwordPath(solution.name) : accountPath(solution.name))
+  goTo(ctx, page === 'password' ? passwordPath(solution.name) : accountPath(solution.name, 'confirmed'))
 }
 
 type Checked =

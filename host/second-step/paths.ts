@@ -5,8 +5,13 @@ export function stepPath(solution: string, step: Exclude<NextStep['step'], 'done
   return `/solution/${solution}/${step}`
 }
 
-export function accountPath(solution: string): string {
-  return `/solution/${solution}/account`
+/** The actions that the account page confirms with a message after a redirect. */
+export const DONE = ['confirmed', 'language', 'signed-out'] as const
+export type Done = (typeof DONE)[number]
+
+/** @param done the action that has just been completed */
+export function accountPath(solution: string, done?: Done): string {
+  return `/solution/${solution}/account${done === undefined ? '' : `?done=${done}`}`
 }
 
 export function confirmPath(solution: string): string {

@@ -198,6 +198,10 @@ export type AccountModel = StepModel &
     readonly refusal: string | null
     /** The message that confirms the user's last action, in their language; null if there is none. */
     readonly said: string | null
+    /** The new email address that the user entered, if it was refused. */
+    readonly entered: string | null
+    /** Whether this solution ever asks the user for a second factor at sign-in. */
+    readonly isFactorAsked: boolean
   }
 
 export type ForgottenPasswordModel = StepModel & {

@@ -114,6 +114,9 @@ describe.skipIf(browserPath === undefined)('passkeys in a browser', () => {
       .getByText(/^Passkey/)
       .waitFor()
     expect(await lookOf(page)).toEqual(SOUND_LOOK)
+    await button(page, 'Add a passkey').click()
+    await button(page, 'Create a passkey').click()
+    await page.getByText('This device already has a passkey for your account').waitFor()
 
     // The browser offers the passkey as soon as the page is open.
     await signOut(page, index)

@@ -2,6 +2,9 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { addApp, codeOf, readNewApp, recoveryCodesIn, wrongCode } from '../support/authenticator-app.ts'
+import { openClient, openClientPage } from '../support/client-page.ts'
+import { button, label } from '../support/client-solution.ts'
+import { formWith } from '../support/forms.ts'
 import { sharedHost } from '../support/shared-host.ts'
 import { addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
 
@@ -209,7 +212,8 @@ test('changing a factor or the password requires a recent confirmation, which a 
   expect(page.text).toContain('autocomplete="one-time-code"')
   expect((await browser.post('/solution/shop/confirm', { code: wrongCode(secret) })).status).toBe(401)
   const right = await browser.post('/solution/shop/confirm', { for: 'account', code: codeOf(secret, 1) })
-  expect(right.headers.location).toBe('/solution/shop/account')
+  expect(right.headers.location).toBe('/solution/shop/account?done=confirmed')
+  expect((await browser.get('/solution/shop/account?done=confirmed')).text).toContain('You can now make the change.')
   expect(recoveryCodesIn((await browser.post('/solution/shop/account', { act: 'new-codes' })).text)).toHaveLength(10)
 })
 
@@ -229,6 +233,41 @@ test('the account page lists this browser and the newest of the user’s other b
     [true, 19],
     [true, 19],
   ])
+})
+
+test('the account page confirms what was done, but not what a made-up URL claims', async () => {
+  await addUser(host, 'olaf')
+  const [browser, other] = [await visit(host, 'shop'), await visit(host, 'shop')]
+  for (const one of [browser, other]) await one.signIn('olaf')
+  const said = async (done: string) => {
+    const { text } = await browser.get(`/solution/shop/account?done=${done}`)
+    return /role="status">([^<]+)</.exec(text)?.[1]
+  }
+  expect([await said('signed-out'), await said('nonsense')]).toEqual([undefined, undefined])
+  const ended = await browser.post('/solution/shop/account', { act: 'end-others' })
+  expect(ended.headers.location).toBe('/solution/shop/account?done=signed-out')
+  expect(await said('signed-out')).toBe('You are signed out everywhere else.')
+  const chosen = await browser.post('/solution/shop/account', { act: 'language', language: 'nl' })
+  expect(chosen.headers.location).toBe('/solution/shop/account?done=language')
+  expect(await said('language')).toBe('De taal is opgeslagen.')
+})
+
+test('where sign-ins ask for no second factor, the account page says so', async () => {
+  await addDefaultSolution(host, 'easy')
+  await askAdmin(host, 'PUT', 'solutions/easy/sign-in-policy', { level: 'off' })
+  await addUser(host, 'petra')
+  const text = 'doesn’t ask for a second factor when you sign in'
+  const browser = await visit(host, 'easy')
+  await browser.signIn('petra')
+  const empty = (await browser.get('/solution/easy/account')).text
+  expect([empty.includes(text), empty.includes('Add one to protect your account')]).toEqual([true, false])
+  await addApp(browser, 'easy')
+  expect((await browser.get('/solution/easy/account')).text).toContain(text)
+  const asked = await visit(host, 'shop')
+  await addUser(host, 'piet')
+  await asked.signIn('piet')
+  const other = (await asked.get('/solution/shop/account')).text
+  expect([other.includes(text), other.includes('Add one to protect your account')]).toEqual([false, true])
 })
 
 test('the account page does not show the activity of an earlier user with the same name', async () => {
@@ -295,4 +334,39 @@ test('a user chooses a language on the account page, which applies immediately a
   const other = await visit(host, 'next', { 'accept-language': 'en' })
   await other.signIn('lola')
   expect((await other.session()).json()).toMatchObject({ locale: 'nl' })
+})
+
+test('after a reload, an open form uses the language chosen on the account page, or one that a script chose later', async () => {
+  await addUser(host, 'lea')
+  const files = {
+    'i18n/default.json': JSON.stringify({ greeting: 'Hello' }),
+    'i18n/nl.json': JSON.stringify({ greeting: 'Dag' }),
+    'i18n/de.json': JSON.stringify({ greeting: 'Guten Tag' }),
+    'forms/main.json': JSON.stringify(formWith(label('greets', 'i18n:greeting'), button('german'))),
+    'forms/main.js': "function german() { i18n.setLocale('de') }",
+  }
+  await addDefaultSolution(host, 'tongues', { firstForm: 'main' }, files)
+  const browser = await visit(host, 'tongues', { 'accept-language': 'en' })
+  await browser.signIn('lea')
+  const first = await openClient(host.url, 'tongues', browser)
+  const { client } = await first.frame('hello')
+  expect(first.text('main', 'greets')).toBe('Hello')
+  first.close()
+  await browser.get('/solution/tongues/account')
+  expect((await browser.post('/solution/tongues/account', { act: 'language', language: 'nl' })).status).toBe(303)
+  const reload = async () => {
+    const page = await openClientPage(host.url, 'tongues', browser, { client })
+    page.hello()
+    await page.frame('form')
+    expect(await page.frame('hello')).toMatchObject({ client, isNew: false })
+    return page
+  }
+  const dutch = await reload()
+  expect(dutch.text('main', 'greets')).toBe('Dag')
+  await dutch.press('main', 'german')
+  expect(dutch.text('main', 'greets')).toBe('Guten Tag')
+  dutch.close()
+  const german = await reload()
+  expect(german.text('main', 'greets')).toBe('Guten Tag')
+  german.close()
 })

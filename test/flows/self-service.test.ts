@@ -352,8 +352,12 @@ describe('a new address', () => {
     expect((await browser.get(account)).text).toContain('Not confirmed')
     const wrong = await browser.post(account, { act: 'new-address', address: 'kim@' })
     expect([wrong.status, wrong.text.includes('Enter an email address')]).toEqual([422, true])
+    // The user can correct what they entered, and the field has the focus.
+    const field = /<input type="email"[^>]*>/.exec(wrong.text)?.[0]
+    expect(field).toMatch(/ value="kim@".* aria-describedby="address-hint refusal".* aria-invalid="true" autofocus>$/)
     const asked = await browser.post(account, { act: 'new-address', address: ' new-kim@example.org' })
     expect(asked.text).toContain('We sent a link to new-kim@example.org.')
+    expect(asked.text).not.toContain('autofocus')
     const mail = await mailTo('new-kim@example.org')
     expect(linkIn(mail)).toContain(`${PUBLIC_URL}/solution/shop/verify-address#token=`)
     expect(await userOf(uid)).toMatchObject({ email: 'kim@example.org' })

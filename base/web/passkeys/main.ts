@@ -18,11 +18,18 @@ function takeOver(form: HTMLFormElement): void {
     button.disabled = true
     try {
       sendPasskey(form, await askPasskey(form.dataset.passkey ?? '', form.dataset.use === 'create'))
-    } catch {
-      // Browsers hide the exact reason, and the user may just have cancelled.
-      said.textContent = said.dataset.failed ?? ''
+    } catch (error) {
+      said.textContent = (isTaken(error) ? said.dataset.taken : said.dataset.failed) ?? ''
       button.disabled = false
       button.focus()
     }
   })
+}
+
+/**
+ * Whether the device already has a passkey for the account (WebAuthn Level 3, 5.1.3). For all other failures, browsers
+ * hide the exact reason, and the user may just have cancelled.
+ */
+function isTaken(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'InvalidStateError'
 }
