@@ -133,16 +133,24 @@ describe.skipIf(browserPath === undefined)('the admin pages for directories, in 
     expect(await page.textContent('#bind-password-hint')).toContain('A password is stored.')
     await page.locator('.group-row').nth(1).locator('[data-remove-group]').click()
     await page.fill('#order', '7')
+    await page.fill('#urls', `ldap://127.0.0.1:${server.port}\nhttp://localhost`)
+    await page.fill('#base', 'people')
+    await page.click('#directory-form button[type=submit]')
+    await page.locator('#directory-form .problem li').nth(1).waitFor()
+    expect(await page.locator('#directory-form .problem li').allTextContents()).toEqual([
+      expect.stringMatching(/^"Server URLs" \(2\): must be "ldaps:/),
+      expect.stringMatching(/^"Base DN": must be a distinguished name/),
+    ])
+    await page.fill('#base', AD_BASE)
     await page.fill('#urls', `ldap://127.0.0.1:${server.port}\nldap://localhost:${server.port}`)
     await page.click('#directory-form button[type=submit]')
-    await page.locator('#directory-form .problem:not([hidden])').waitFor()
-    expect(await page.textContent('.problem')).toContain('"Password" is missing')
+    await expect.poll(() => page.textContent('.problem')).toContain('"Password" is missing')
     await page.fill('#urls', `ldap://127.0.0.1:${server.port}`)
     await page.click('#directory-form button[type=submit]')
     await page.locator('.tested').waitFor()
     expect(await stored()).toMatchObject([{ order: 7, groups: [{ dn: SALES }], hasBindPassword: true }])
-    // Chromium logs the status of the rejected request.
-    expect(complaints).toEqual([expect.stringContaining('422')])
+    // Chromium logs the status of each rejected request.
+    expect(complaints).toEqual([expect.stringContaining('422'), expect.stringContaining('422')])
   })
 
   test('the pages of a user show which directory the user comes from', async () => {

@@ -4,26 +4,31 @@ import { scriptText } from './question.ts'
 /** Shows why a request was rejected in the page's alert element, with the position of every error. */
 export function showProblem(place: HTMLElement, { status, detail, faults = [] }: Problem, workbench?: string): void {
   const form = place.closest('form')
+  const messages = detail?.split(NEXT_FIELD).map((message) => withLabel(message, form)) ?? []
   const text = document.createElement('p')
-  const said = detail === undefined ? `${scriptText('failed')} (${status})` : withLabel(detail, form)
+  const [said = `${scriptText('failed')} (${status})`] = messages
   text.textContent = status === 0 ? scriptText('unreachable') : said
   // The API's messages are in English.
   if (detail !== undefined) text.lang = 'en'
   // If the detail is the message of the only error, a list would repeat it.
   const isListed = faults.length > 0 && !(faults.length === 1 && faults[0]?.message === detail)
   const shown = faults.map((fault) => ({ ...fault, message: withLabel(fault.message, form) }))
-  place.replaceChildren(text, ...(isListed ? [faultList(shown, workbench)] : []))
+  const list = isListed ? [faultList(shown, workbench)] : []
+  const ofFields = faultList(messages.map((message) => ({ message })))
+  place.replaceChildren(messages.length > 1 ? ofFields : text, ...list)
   place.hidden = false
   place.tabIndex = -1
   place.focus()
 }
 
-/**
- * The API names fields by their keys, such as `urls[0]`. If the message starts with the key of one of the form's fields,
- * replaces it with the label that the form shows.
- */
+/** Separates the API's messages about several fields: "urls[1]: must be …; base: must be …". */
+const NEXT_FIELD = /; (?=[A-Za-z]+(?:\[\d+\])?(?:\.\w+)*: )/
+/** The field that a message is about: "urls[1]: must be …" or "username must be …". */
+const FIELD = /^([A-Za-z]+)(?:\[(\d+)\])?(?:(?:\.\w+)*(?=: )|(?= (?:must|is|cannot)\b))/
+
+/** The API names fields by their keys. If the form has the field, returns the message with the label that it shows. */
 function withLabel(message: string, form: HTMLFormElement | null): string {
-  const [key = '', name = '', at] = /^([A-Za-z]+)(?:\[(\d+)\])?(?= (?:must|is|cannot)\b)/.exec(message) ?? []
+  const [key = '', name = '', at] = FIELD.exec(message) ?? []
   const field = form?.elements.namedItem(name)
   const label = field instanceof HTMLElement ? labelOf(field) : ''
   if (label === '') return message
