@@ -83,6 +83,7 @@ const tokens = createApiTokens(db)
 const audit = createAudit(db, limits)
 const sites = createSites(settings, () => port)
 const formTokens = createFormTokens(key)
+const knownBrowsers = createKnownBrowsers(key, limits)
 const throttle = createThrottle(db, limits, false)
 const nobody = async () => {}
 const noRequest = () => Promise.reject(new TypeError('the benchmarks use no identity provider'))
@@ -224,10 +225,10 @@ const parts: HostParts = {
   usersCsv: createUsersCsv({ db, users, passwords, limits, endAccess: nobody, unlisted: async () => [] }),
   throttle,
   formTokens,
-  knownBrowsers: createKnownBrowsers(key, limits),
+  knownBrowsers,
   accountSources: createAccountSources(users, askAuthenticator, oauth.providerSource, null),
   cloudLogin: null,
-  changePassword: createChangePasswordPages({ limits, sites, formTokens, key, users, throttle, audit }),
+  changePassword: createChangePasswordPages({ limits, sites, formTokens, key, users, throttle, knownBrowsers, audit }),
   supervisor,
   managedSettings,
   health: createHealth({

@@ -403,6 +403,7 @@ function createParts(
     cloudLoginProblems: cloudLogin?.problems,
     cloud: managed?.state,
   })
+  const knownBrowsers = createKnownBrowsers(key, limits, testing.now)
   return {
     ...foundation,
     ...signIn,
@@ -438,9 +439,18 @@ function createParts(
       passwordChanged,
       unlisted: (names) => unlistedPermissions(names, store, catalog),
     }),
-    knownBrowsers: createKnownBrowsers(key, limits, testing.now),
+    knownBrowsers,
     accountSources: createAccountSources(users, askAuthenticator, oauth.providerSource, cloudLogin?.source ?? null),
-    changePassword: createChangePasswordPages({ limits, sites, formTokens, key, users, throttle, audit }),
+    changePassword: createChangePasswordPages({
+      limits,
+      sites,
+      formTokens,
+      key,
+      users,
+      throttle,
+      knownBrowsers,
+      audit,
+    }),
     health,
     draining,
     jobs,

@@ -1,5 +1,6 @@
 import type { Context } from 'koa'
 import type { FormTokens } from '../../base/accounts/form-token.ts'
+import type { KnownBrowsers } from '../../base/accounts/known-browser.ts'
 import { createPasswordTickets } from '../../base/accounts/password-tickets.ts'
 import type { Session } from '../../base/accounts/sessions.ts'
 import type { Throttle } from '../../base/accounts/throttle.ts'
@@ -13,6 +14,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Audit } from '../access/audit.ts'
 import { changePasswordPage } from '../web/pages.ts'
+import type { Arrival } from './arrival.ts'
 import { readPlatformForm } from './own-page.ts'
 import { refuseOwnPassword } from './own-password.ts'
 import { sendPage } from './send-page.ts'
@@ -40,6 +42,7 @@ export type ChangePasswordParts = {
   readonly key: PlatformKey
   readonly users: Users
   readonly throttle: Throttle
+  readonly knownBrowsers: KnownBrowsers
   readonly audit: Audit
 }
 
@@ -85,14 +88,14 @@ export function createChangePasswordPages(parts: ChangePasswordParts): ChangePas
 
   /** @returns why the password was rejected; null if it was changed */
   async function change(
-    ctx: Context,
-    locale: string,
+    from: Pick<Arrival, 'ctx' | 'locale' | 'scope'>,
     { user, ticket }: Person,
     fields: ReadonlyMap<string, string>,
   ): Promise<Refusal | null> {
+    const { locale } = from
     const wanted = fields.get('new') ?? ''
     if (ticket === null) {
-      const refusal = await refuseOwnPassword(ctx, locale, user, fields.get('current') ?? '', parts)
+      const refusal = await refuseOwnPassword(from, user, fields.get('current') ?? '', parts)
       if (refusal !== null) return { status: refusal.isThrottled ? 429 : 422, text: refusal.text }
     }
     if (wanted !== fields.get('repeat')) return { status: 422, text: platformText(locale, 'platform.password.differ') }
@@ -118,7 +121,7 @@ export function createChangePasswordPages(parts: ChangePasswordParts): ChangePas
       const fields = await readPlatformForm({ ctx, scope, serverUrl }, parts)
       const person = await personOf(solution.name, fields.get('ticket') ?? '', session)
       if (person === null) return goToLogin(ctx, solution.name, '')
-      const refusal = await change(ctx, locale, person, fields)
+      const refusal = await change({ ctx, locale, scope }, person, fields)
       audit.note({
         actor: `user:${person.user.username}`,
         action: 'password-change',

@@ -96,7 +96,7 @@ export async function checkConfirmation(
   fields: ReadonlyMap<string, string>,
   parts: SecondStepParts,
 ): Promise<Checked> {
-  const { ctx, locale } = arrival
+  const { locale } = arrival
   const { way } = await wayOf(session, arrival, parts)
   if (way === 'factor') {
     const answer = await checkForm(arrival, 'confirm', accountOf(session), fields, parts)
@@ -107,7 +107,7 @@ export async function checkConfirmation(
   const refusal =
     way === 'sign-in'
       ? { isThrottled: false, text: platformText(locale, 'platform.confirm.signin') }
-      : await refuseOwnPassword(ctx, locale, session, fields.get('password') ?? '', parts)
+      : await refuseOwnPassword(arrival, session, fields.get('password') ?? '', parts)
   auditFactor(arrival, session, 'confirm', refusal === null ? 'ok' : 'refused', parts)
   if (refusal === null) return { kind: 'right', methods: session.methods }
   return { kind: 'refused', status: refusal.isThrottled ? 429 : 401, text: refusal.text }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestHost, type TestHost } from '../support/host.ts'
-import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
+import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
 
 let host: TestHost
 beforeAll(async () => {
@@ -89,6 +89,20 @@ test('a browser is known only for the custom fields with which a user signed in,
   }
   expect((await browser.signIn('admin', 'of globex', { custom_tenant: 'globex' })).status).toBe(429)
   expect((await browser.signIn('admin', 'of acme', { custom_tenant: 'acme' })).status).toBe(303)
+})
+
+test('twenty attempts from many networks do not keep a user who is signed in from confirming or changing the password', async () => {
+  await addUser(host, 'filip')
+  const own = await from(110)
+  expect((await own.signIn('filip')).status).toBe(303)
+  for (let guess = 0; guess < 21; guess++) await (await from(120 + guess)).signIn('filip', `guess ${guess}`)
+  expect((await (await from(160)).signIn('filip')).status).toBe(429)
+  await own.get('/solution/crm/confirm?for=account')
+  expect((await own.post('/solution/crm/confirm', { for: 'account', password: 'guess' })).status).toBe(401)
+  expect((await own.post('/solution/crm/confirm', { for: 'account', password: PASSWORD })).status).toBe(303)
+  const chosen = 'quiet rivers run at night'
+  const change = { current: PASSWORD, new: chosen, repeat: chosen }
+  expect((await own.post('/solution/crm/password', change)).headers.location).toContain('password-changed')
 })
 
 test('a wrong password on the page for confirmations counts towards the name in the users table, not the one that the script chose', async () => {
