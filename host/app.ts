@@ -169,9 +169,15 @@ function opening(parts: HostParts, port: 'pages' | 'admin' = 'pages'): Middlewar
   })
 }
 
-/** An error page. If a mailed link is no longer valid, the page links to the solution's login page. */
-function hostErrorPage(_ctx: Context, frame: PageFrame, model: ErrorModel): string {
-  return errorPage(frame, model.kind === 'link-over' ? { ...model, signIn: { href: 'index.html' } } : model)
+/**
+ * An error page. If a mailed link is no longer valid, the page links to the solution's login page. If a form has expired,
+ * it links to the solution.
+ */
+function hostErrorPage(ctx: Context, frame: PageFrame, model: ErrorModel): string {
+  if (model.kind === 'link-over') return errorPage(frame, { ...model, signIn: { href: 'index.html' } })
+  const [solution] = /^\/solution\/[^/]+\//.exec(ctx.path) ?? []
+  const isExpired = model.kind === 'forbidden' && solution !== undefined
+  return errorPage(frame, isExpired ? { ...model, retry: { href: `${solution}index.html` } } : model)
 }
 
 function adminApiStep(parts: HostParts): Middleware {

@@ -270,6 +270,7 @@ test.each<[string, (browser: Browser, fields: Record<string, string>) => ReturnT
   const answer = await send(browser, { id_token })
   expect(answer.status).toBe(403)
   expect(answer.text).toContain('<h1>This request was blocked</h1>')
+  expect(answer.text).toContain(`<a class="button" href="${PAGE}">Try again</a>`)
   expect((await browser.session()).status).toBe(401)
   await browser.post(PAGE, { id_token }, { 'sec-fetch-site': 'same-origin' })
   expect((await browser.session()).status).toBe(200)
