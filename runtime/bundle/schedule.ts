@@ -26,9 +26,17 @@ export function scheduleProblem(schedule: string): string | null {
   }
 }
 
+/** The first `Intl.DateTimeFormat` takes 15 ms, so it is created only for old names such as `PST`. */
 export function isTimeZone(name: string): boolean {
+  return (
+    isMade(() => new Temporal.ZonedDateTime(0n, name)) || isMade(() => Intl.DateTimeFormat('en', { timeZone: name }))
+  )
+}
+
+function isMade(make: () => unknown): boolean {
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }) !== null
+    make()
+    return true
   } catch {
     return false
   }
