@@ -123,6 +123,7 @@ const oauth = createOAuth({
   sites,
   sessions,
   remembered,
+  users,
   formTokens,
   solutionLog,
   audit,

@@ -300,6 +300,7 @@ function createSignIn(options: HostOptions, foundation: Foundation, health: () =
     sites,
     sessions,
     remembered,
+    users: foundation.users,
     formTokens,
     solutionLog,
     audit,

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { FormTokens } from '../../base/accounts/form-token.ts'
 import type { Remembered } from '../../base/accounts/remembered.ts'
 import type { Sessions } from '../../base/accounts/sessions.ts'
+import type { Users } from '../../base/accounts/users.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
 import type { Sites } from '../../base/http/sites.ts'
 import type { Limits } from '../../runtime/limits.ts'
@@ -47,6 +48,7 @@ export type OAuthNeeds = {
   readonly sites: Sites
   readonly sessions: Sessions
   readonly remembered: Remembered
+  readonly users: Pick<Users, 'get'>
   readonly formTokens: FormTokens
   readonly solutionLog: SolutionLog
   readonly audit: Audit

@@ -1,9 +1,11 @@
 import { factorAccount } from '../../base/accounts/factor-account.ts'
 import { findSession } from '../../base/accounts/find-session.ts'
 import { Refusal, type WayOfSigningIn, walkSignIn } from '../../base/accounts/sign-in-steps.ts'
+import type { Users } from '../../base/accounts/users.ts'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import { goTo } from '../../base/http/go-to.ts'
 import { sendToAddress } from '../http/send-to-address.ts'
+import { isStillAllowed } from '../login/account-sources.ts'
 import type { Arrival } from '../login/arrival.ts'
 import type { AuthenticatorQuestion } from '../login/ask-authenticator.ts'
 import { customFields, queryParams } from '../login/query-params.ts'
@@ -39,6 +41,7 @@ export type ReturnParts = SessionParts &
     readonly claims: ClaimsReader
     readonly logins: ProviderLogins
     readonly askAuthenticator: AuthenticatorQuestion
+    readonly users: Pick<Users, 'get'>
     /** Returns the current time in epoch ms. */
     readonly now?: () => number
   }
@@ -180,17 +183,27 @@ async function started(
 async function accept(attempt: Attempt, checked: Checked, parts: ReturnParts): Promise<SignedIn | Refusal> {
   const { ctx, scope, locale, transaction } = attempt
   const { verified, answer, providerLogin } = checked
-  const { account, methods, remember } = firstStepOf(attempt, checked)
+  const { account, methods, remember, password } = firstStepOf(attempt, checked)
   const basis: SessionBasis = {
     source: 'provider',
     providerLogin,
     factorsOf: account.source,
     methods,
     isConfirmed: true,
-    stillHolds: () => parts.logins.isAlive(providerLogin),
+    stillHolds: async () =>
+      (await parts.logins.isAlive(providerLogin)) && (await isStillAllowed(parts.users, account, password)),
   }
   const session = await acceptSignIn(attempt, answer, basis, remember, parts)
-  if (session === null) return signedOut(attempt, verified.claims, parts)
+  if (session === null) {
+    return (await parts.logins.isAlive(providerLogin))
+      ? refused(
+          attempt,
+          expired('the account in the users table changed during the sign-in'),
+          contextOf(attempt, verified.claims),
+          parts,
+        )
+      : signedOut(attempt, verified.claims, parts)
+  }
   forgetSignedOut(ctx, scope)
   return { username: answer.login.username, showUrl: answer.effects.showUrl, page: transaction.returnTo, locale }
 }
@@ -208,10 +221,10 @@ function firstStepOf(attempt: Attempt, { verified, answer, providerLogin }: Chec
   const { solution, url, transaction } = attempt
   const { login, effects } = answer
   const { claims, refreshToken } = verified
-  const isOfTable = passwordOf(effects, login) !== null
+  const password = passwordOf(effects, login)
   const hasSecondFactor = reportsSecondFactor(claims, transaction.content.configuration)
   return {
-    account: factorAccount(isOfTable ? 'users' : 'provider', solution.name, login.uid),
+    account: factorAccount(password === null ? 'provider' : 'users', solution.name, login.uid),
     login,
     ...valuesOf(attempt, effects),
     showUrl: effects.showUrl,
@@ -223,7 +236,7 @@ function firstStepOf(attempt: Attempt, { verified, answer, providerLogin }: Chec
     // stay signed in.
     remember: refreshToken === null ? null : { custom: customFields(url) },
     knownAs: null,
-    password: null,
+    password,
     isRaised: effects.needsSecondFactor === true,
   }
 }

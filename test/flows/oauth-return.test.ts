@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'vitest'
-import { addSolutionOfProvider, comeTo, textOf } from '../support/oauth.ts'
+import { addSolutionOfProvider, comeTo, logOf, textOf } from '../support/oauth.ts'
 import type { OidcProvider } from '../support/oidc-provider.ts'
 import { deliver, signInAtProvider } from '../support/person.ts'
 import { type SharedOAuthHost, sharedOAuthHost } from '../support/shared-oauth-host.ts'
-import { addDefaultSolution, askAdmin } from '../support/users.ts'
+import { addDefaultSolution, addUser, askAdmin, PASSWORD } from '../support/users.ts'
 
 let provider: OidcProvider
 let host: SharedOAuthHost['host']
@@ -88,4 +88,27 @@ test('a solution whose users sign in with a provider has no login form', async (
     from: visitor.base,
   })
   expect([answer.status, answer.headers.allow]).toEqual([405, 'HEAD, GET'])
+})
+
+test('a user whose password changes while a script that has checked the old one runs is not signed in', async () => {
+  await addSolutionOfProvider(host, provider, {
+    name: 'both',
+    script: `async function onSolutionOpen() {
+      const user = await security.authenticate('oauth-both', '${PASSWORD}')
+      application.output('checked')
+      for (let n = 0; n < 1900 && (await security.getUser('oauth-both')).displayName !== 'Renewed'; n++) {
+        for (const end = Date.now() + 2; Date.now() < end; );
+      }
+      security.login('oauth-both', user.uid, ['Users'])
+    }`,
+  })
+  await askAdmin(host, 'PUT', 'solutions/both/grants', { databases: {}, http: [], users: true })
+  const uid = await addUser(host, 'oauth-both')
+  const anna = comeTo(host, 'both')
+  const answer = anna.signIn()
+  await expect.poll(async () => JSON.stringify(await logOf(host, 'both'))).toContain('checked')
+  await askAdmin(host, 'PATCH', `users/${uid}`, { password: 'another long pass phrase', displayName: 'Renewed' })
+  const { status, text } = await answer
+  expect([status, textOf(text).includes('This sign-in is no longer valid')]).toEqual([400, true])
+  expect((await anna.session()).status).toBe(401)
 })

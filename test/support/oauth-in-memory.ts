@@ -114,6 +114,7 @@ export async function createOAuthInMemory(
     sites,
     sessions: createSessions(db, limits),
     remembered: createRemembered(db, key, limits),
+    users: { get: async () => null },
     formTokens: createFormTokens(key),
     solutionLog,
     audit,
