@@ -207,6 +207,8 @@ export type AccountModel = StepModel &
 export type ForgottenPasswordModel = StepModel & {
   /** Whether the user has requested a link. The page then shows the same text for every outcome. */
   readonly isAsked: boolean
+  /** What the user entered. */
+  readonly asked: string
   readonly refusal: string | null
   readonly signInHref: string
 }

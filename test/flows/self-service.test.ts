@@ -126,9 +126,13 @@ describe('a forgotten password', () => {
     await addUser(host, 'bea', { email: 'Bea@example.org' })
     const known = await forgotten('bea@EXAMPLE.org')
     const tokens = /value="[\w.-]{20,}"|nonce="[^"]+"/g
-    for (const asked of ['nobody', 'off', 'nopassword', 'twins@example.org', '', 'x'.repeat(300)]) {
+    for (const asked of ['nobody', 'off', 'nopassword', 'twins@example.org', 'x'.repeat(300)]) {
       const answer = await forgotten(asked)
       expect([answer.status, answer.text.replace(tokens, '')]).toEqual([known.status, known.text.replace(tokens, '')])
+    }
+    for (const blank of ['', ' \u3000 ']) {
+      const refused = await forgotten(blank)
+      expect([refused.status, refused.text.includes('Please fill in this field.')]).toEqual([422, true])
     }
     // Requests are processed in order, so no email for an earlier request can arrive after this one.
     await forgotten('twin1')
