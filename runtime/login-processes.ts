@@ -7,7 +7,7 @@ import type { Failed, Outcome } from './outcome.ts'
 import type { CallHandlers, Loadable, PendingCall } from './pending-call.ts'
 import { CRASHED } from './process-end.ts'
 import type { ProcessPool } from './process-pool.ts'
-import type { SandboxCall } from './protocol.ts'
+import type { SandboxCall, SandboxSolution } from './protocol.ts'
 import { createQuarantine } from './quarantine.ts'
 import { createVersionWorkers, noteKill } from './version-workers.ts'
 import { createWorker, type Worker } from './worker.ts'
@@ -86,10 +86,7 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
     pool,
     quarantine,
     limits,
-    solutionOf(version) {
-      const { clients: _, isHardened, ...solution } = version.solution()
-      return isHardened === undefined || forOthers?.areApart === true ? solution : { ...solution, isHardened }
-    },
+    solutionOf: (version) => forLogins(version.solution(), forOthers?.areApart === true),
     staysBack: forOthers !== undefined,
     create: (...given) => createWorker(...given, events, forOthers?.largestAnswer),
   })
@@ -219,6 +216,15 @@ export function createLoginProcesses(options: LoginProcessesOptions): LoginProce
       for (const worker of workers.living) worker.kill()
     },
   }
+}
+
+/** Doesn't read `clients`, which is computed only when it is read. */
+function forLogins(
+  { scripts, units, settings, tables, isHardened }: SandboxSolution,
+  areApart: boolean,
+): SandboxSolution {
+  const solution = { scripts, units, settings, tables }
+  return isHardened === undefined || areApart ? solution : { ...solution, isHardened }
 }
 
 /** Counts a call that turned out to be long. It is already running, so it does not wait for its turn. */

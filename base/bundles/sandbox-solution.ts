@@ -6,22 +6,26 @@ import { formScriptsOf, type PreparedSolution, unitsOf } from './prepared-soluti
 export type SandboxSolutionMaker = (facts: SolutionFacts, prepared: PreparedSolution) => SandboxSolution
 
 export function createSandboxSolutionMaker(plugins: readonly Plugin[]): SandboxSolutionMaker {
-  return (facts, prepared) => {
-    const settings: Record<string, Json> = {}
-    const tables: Record<string, Tables> = {}
-    const forClients: { settings: Record<string, Json>; tables: Record<string, Tables> } = { settings: {}, tables: {} }
-    for (const plugin of plugins) {
-      const given = plugin.clientsOnly === true ? forClients : { settings, tables }
-      if (plugin.settings) given.settings[plugin.name] = plugin.settings(facts)
-      if (plugin.tables) given.tables[plugin.name] = plugin.tables(facts)
-    }
-    return {
-      scripts: prepared.scripts.map(({ module: _, ...script }) => script),
-      ...(prepared.manifest.realm === 'hardened' ? { isHardened: true } : {}),
-      units: unitsOf(prepared),
-      settings,
-      tables,
-      clients: { formScripts: formScriptsOf(prepared), ...forClients },
-    }
+  const ofAll = plugins.filter(({ clientsOnly }) => clientsOnly !== true)
+  const ofClients = plugins.filter(({ clientsOnly }) => clientsOnly === true)
+  return (facts, prepared) => ({
+    scripts: prepared.scripts.map(({ module: _, ...script }) => script),
+    ...(prepared.manifest.realm === 'hardened' ? { isHardened: true } : {}),
+    units: unitsOf(prepared),
+    ...dataOf(ofAll, facts),
+    // Computed only when it is read, because a solution with many forms has a lot of this data.
+    get clients() {
+      return { formScripts: formScriptsOf(prepared), ...dataOf(ofClients, facts) }
+    },
+  })
+}
+
+function dataOf(plugins: readonly Plugin[], facts: SolutionFacts): Pick<SandboxSolution, 'settings' | 'tables'> {
+  const settings: Record<string, Json> = {}
+  const tables: Record<string, Tables> = {}
+  for (const plugin of plugins) {
+    if (plugin.settings) settings[plugin.name] = plugin.settings(facts)
+    if (plugin.tables) tables[plugin.name] = plugin.tables(facts)
   }
+  return { settings, tables }
 }
