@@ -252,6 +252,15 @@ test('the account page confirms what was done, but not what a made-up URL claims
   expect(await said('language')).toBe('De taal is opgeslagen.')
 })
 
+test('without a mail server, the account page shows why it rejects a new address', async () => {
+  await addUser(host, 'quinn')
+  const browser = await visit(host, 'shop')
+  await browser.signIn('quinn')
+  await browser.get('/solution/shop/account')
+  const answer = await browser.post('/solution/shop/account', { act: 'new-address', address: 'quinn@' })
+  expect([answer.status, answer.text.match(/id="refusal"/g)?.length]).toEqual([422, 1])
+})
+
 test('where sign-ins ask for no second factor, the account page says so', async () => {
   await addDefaultSolution(host, 'easy')
   await askAdmin(host, 'PUT', 'solutions/easy/sign-in-policy', { level: 'off' })
