@@ -170,8 +170,8 @@ function opening(parts: HostParts, port: 'pages' | 'admin' = 'pages'): Middlewar
 }
 
 /**
- * An error page. If a mailed link is no longer valid, the page links to the solution's login page. If a form has expired,
- * it links to the solution.
+ * An error page. If a mailed link is no longer valid, the page links to the solution's login page. If a request
+ * was blocked, for example because its form has expired, it links to the solution.
  */
 function hostErrorPage(ctx: Context, frame: PageFrame, model: ErrorModel): string {
   if (model.kind === 'link-over') return errorPage(frame, { ...model, signIn: { href: 'index.html' } })

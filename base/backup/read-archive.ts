@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
+import { crc32 } from 'node:zlib'
 import { type Entry, openPromise, type ZipFile } from 'yauzl'
 import { type BackupManifest, invalid, KEY_PART, MANIFEST, readManifest } from './manifest.ts'
 import { PLATFORM, type Saved } from './saved.ts'
@@ -106,13 +107,16 @@ async function* checkedPart(
 }
 
 async function textOf(zip: ZipFile, entry: Entry, file: string): Promise<string> {
+  const pieces: Buffer[] = []
   try {
-    const pieces: Buffer[] = []
     for await (const piece of await zip.openReadStreamPromise(entry)) pieces.push(piece as Buffer)
-    return Buffer.concat(pieces).toString('utf8')
   } catch (error) {
     throw unreadable(file, error)
   }
+  const bytes = Buffer.concat(pieces)
+  // yauzl does not compare the checksum. A damaged manifest could look like that of a newer version.
+  if (crc32(bytes) !== entry.crc32) throw invalid(file, 'the manifest is damaged')
+  return bytes.toString('utf8')
 }
 
 /** Errors from yauzl and zlib are about the ZIP format. Errors from Node.js are about reading the file. */

@@ -443,6 +443,9 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
       .addColumn('solution', key, (column) => column.primaryKey())
       .addColumn('paused_at', 'bigint', (column) => column.notNull()),
   ],
+  '024-ended-job-runs': (schema) => [
+    schema.createIndex('job_runs_ended').on('job_runs').columns(['solution', 'ended_at']),
+  ],
 }
 
 /** The names of the versions, in order. The last one is the current schema version. */

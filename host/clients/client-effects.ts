@@ -79,6 +79,7 @@ export function createClientEffects(
     const { found } = state.visitor
     if (found === null || state.user === null || (tenant === null && locale === null)) return
     if (tenant !== null) state.user = { ...state.user, tenant }
+    if (locale !== null) state.visitor = { ...state.visitor, locale }
     await parts.sessions.change(state.solution.name, found.cookie, {
       ...(tenant === null ? {} : { tenant: tenant as Tenant }),
       ...(locale === null ? {} : { locale }),

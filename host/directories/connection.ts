@@ -292,9 +292,9 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 function resultOf({ name, code, message }: ResultCodeError): string {
   const words = name
     .replace(/Error$/, '')
-    .replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
+    .replace(/(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, ' ')
     .toLowerCase()
-  const own = message.replace(/ Code: 0x[0-9a-f]+$/, '').trim()
+  const own = message.replace(/^undefined(?= Code)| ?Code: 0x[0-9a-f]+$/g, '').trim()
   return `${words} (LDAP result code ${code})${own === '' ? '' : `: ${own}`}`
 }
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Selectable, Transaction, Updateable } from 'kysely'
-import { deleteInPages } from '../../base/database/delete-in-pages.ts'
 import { kindOf } from '../../base/database/kinds.ts'
 import { firstRows, insertOnce, inTransaction, isUniqueViolation } from '../../base/database/portable.ts'
 import { storedHash } from '../../base/database/stored-hash.ts'
@@ -344,8 +343,8 @@ function listed(parts: Parts): Pick<JobRuns, 'find' | 'list' | 'last' | 'trim' |
     async trim() {
       for (const [solution, count] of uncounted) {
         if (count < COUNT_AFTER) continue
-        uncounted.delete(solution)
         await deleteOldest(db, solution, limits.JOB_RECORDS)
+        uncounted.delete(solution)
       }
     },
     async sweep() {
@@ -358,58 +357,50 @@ function listed(parts: Parts): Pick<JobRuns, 'find' | 'list' | 'last' | 'trim' |
   }
 }
 
-/** Deletes a solution's runs that ended before `before`. The condition on `created_at` lets the query use an index. */
+/** Deletes a solution's runs that ended before `before`. */
 async function deleteEnded(db: HostDatabase, solution: string, before: number): Promise<void> {
-  const runs = db
+  const ended = db
     .selectFrom('job_runs')
-    .select('created_at')
+    .select('id')
     .where('solution', '=', solution)
-    .where('created_at', '<', before)
     .where('ended_at', '<', before)
-    .orderBy('created_at')
-  const remove = db.deleteFrom('job_runs').where('solution', '=', solution).where('ended_at', '<', before)
-  await deleteInPages(
-    (count) => firstRows(db, runs, count).execute(),
-    (last) => remove.where('created_at', '<=', last.created_at).execute(),
-    undefined,
-    PAGE,
-  )
-}
-
-/** Deletes the oldest records of a solution's ended runs, so that at most `kept` of them are left. */
-async function deleteOldest(db: HostDatabase, solution: string, kept: number): Promise<void> {
-  const open = await countOf(db, solution, ['waiting', 'running'])
-  const ended = (await countOf(db, solution)) - open
-  for (let excess = ended - kept; excess > 0; ) {
-    const oldest = db
-      .selectFrom('job_runs')
-      .select('id')
-      .where('solution', '=', solution)
-      .where('ended_at', 'is not', null)
-      .orderBy('created_at')
-    const ids = (await firstRows(db, oldest, Math.min(PAGE, excess)).execute()).map(({ id }) => id)
+    .orderBy('ended_at')
+  for (;;) {
+    const ids = (await firstRows(db, ended, PAGE).execute()).map(({ id }) => id)
     if (ids.length === 0) return
     // A run that was queued again in the meantime has no `ended_at`.
-    await db.deleteFrom('job_runs').where('id', 'in', ids).where('ended_at', 'is not', null).execute()
-    excess -= ids.length
+    await db.deleteFrom('job_runs').where('id', 'in', ids).where('ended_at', '<', before).execute()
     await nextTurn()
   }
 }
 
-/** Counts a solution's runs. Uses only indexes, because the rows can be large. */
-async function countOf(db: Writing, solution: string, states?: readonly RunState[]): Promise<number> {
-  let query = db
+/**
+ * Deletes the records of a solution's runs that ended first, so that about `kept` of them are left. Decides once what to
+ * delete: several hosts may do this at the same time. Of runs that ended in the same millisecond, all are kept.
+ */
+async function deleteOldest(db: HostDatabase, solution: string, kept: number): Promise<void> {
+  const newest = db
     .selectFrom('job_runs')
-    .select(({ fn }) => fn.countAll().as('count'))
+    .select('ended_at')
     .where('solution', '=', solution)
-  if (states !== undefined) query = query.where('state', 'in', states)
-  return Number((await query.executeTakeFirstOrThrow()).count)
+    .where('ended_at', 'is not', null)
+    .orderBy('ended_at', 'desc')
+  const { oldest, count } = await db
+    .selectFrom(firstRows(db, newest, kept).as('newest'))
+    .select(({ fn }) => [fn.min('ended_at').as('oldest'), fn.countAll().as('count')])
+    .executeTakeFirstOrThrow()
+  if (Number(count) === kept) await deleteEnded(db, solution, Number(oldest))
 }
 
 async function addAll({ limits, now }: Parts, to: Writing, runs: readonly NewRun[]): Promise<void> {
   for (const solution of new Set(runs.map((run) => run.solution))) {
-    const waiting = await countOf(to, solution, ['waiting'])
-    const used = waiting + runs.filter((run) => run.solution === solution).length
+    const { count } = await to
+      .selectFrom('job_runs')
+      .select(({ fn }) => fn.countAll().as('count'))
+      .where('solution', '=', solution)
+      .where('state', '=', 'waiting')
+      .executeTakeFirstOrThrow()
+    const used = Number(count) + runs.filter((run) => run.solution === solution).length
     if (used > limits.JOBS_WAITING) throw new WaitingTooMany(solution, used)
   }
   for (const run of runs) {

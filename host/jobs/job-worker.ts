@@ -240,8 +240,8 @@ export function createJobWorker(parts: JobWorkerParts): JobWorker {
   async function tick(): Promise<void> {
     await endDeleted()
     for (const run of await runs.loseExpired(attemptsOf)) reportFailed(run)
-    await runs.trim()
     if (hasSchedules && !isStopping && (await mayStart())) await schedules.tick()
+    await runs.trim()
   }
 
   /** Checks for due runs, one check at a time. If `wake` is called during a check, another check follows. */

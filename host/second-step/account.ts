@@ -14,7 +14,7 @@ import { type AccountModel, accountPage, newAppPage, newPasskeyPage, recoveryCod
 import { addressOf, requestAddress } from './account-address.ts'
 import { languagesOf, setLanguage } from './account-language.ts'
 import { endOthers } from './complete.ts'
-import { accountOf, confirmationOf, goToConfirm, isRecent } from './confirmation.ts'
+import { accountOf, confirmationOf, goToConfirm } from './confirmation.ts'
 import { accountPath, DONE, type Done } from './paths.ts'
 import { type Level, levelFor } from './policy.ts'
 import type { SecondStepParts } from './second-step-parts.ts'
@@ -27,15 +27,15 @@ const MOST_SHOWN = 20
 export async function showAccount(arrival: Arrival, found: FoundSession, parts: SecondStepParts): Promise<void> {
   const { url, locale } = arrival
   const done = DONE.find((one) => one === url.get('done'))
-  const isDone = done !== undefined && (await isTrue(done, found, parts))
+  const isDone = done !== undefined && (await isTrue(done, arrival, found, parts))
   const said = isDone ? platformText(locale, `platform.account.done.${done}`) : null
   return send(arrival, found, { said }, parts)
 }
 
-/** Anyone can make up the page's URL, so check what the message says. */
-async function isTrue(done: Done, { session }: FoundSession, parts: SecondStepParts): Promise<boolean> {
-  if (done === 'confirmed') return isRecent(session, parts)
-  return done === 'language' || (await parts.sessions.listOwn(session, 2)).length === 1
+/** Anyone can make up the page's URL, so check messages that could mislead the user. */
+async function isTrue(done: Done, arrival: Arrival, found: FoundSession, parts: SecondStepParts): Promise<boolean> {
+  if (done === 'confirmed') return !(await confirmationOf(found, arrival.serverUrl, parts)).isNeeded
+  return done === 'language' || (await parts.sessions.listOwn(found.session, 2)).length === 1
 }
 
 export async function submitAccount(

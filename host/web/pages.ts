@@ -200,7 +200,7 @@ export type AccountModel = StepModel &
     readonly said: string | null
     /** The new email address that the user entered, if it was refused. */
     readonly entered: string | null
-    /** Whether this solution ever asks the user for a second factor at sign-in. */
+    /** Whether the policy asks the user for a second factor at sign-in. If not, a script can still ask for one. */
     readonly isFactorAsked: boolean
   }
 

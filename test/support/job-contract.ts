@@ -268,7 +268,7 @@ export function testJobs(name: string, open: () => HostDatabase): void {
       const one = run()
       await runs.add([one])
       ids.unshift(one.id)
-      await runs.end(await claimed(runs.claim(solution, 'mail', 1)), SUCCEEDED)
+      await runs.end(await claimed(runs.claim(solution, 'mail', 2)), SUCCEEDED)
     }
     const waiting = Array.from({ length: 3 }, () => run({ dueAt: time + 3_600_000 }))
     await runs.add(waiting)
@@ -286,6 +286,15 @@ export function testJobs(name: string, open: () => HostDatabase): void {
     await runs.sweep()
     expect(await ended()).toEqual(ids.slice(0, 40))
     expect(await runs.list(solution, { state: 'waiting' }, 1000)).toHaveLength(waiting.length)
+    // Hosts that delete at the same time don't delete more. A run that was added first may end last.
+    await runs.add([run()])
+    const late = await claimed(runs.claim(solution, 'mail', 2))
+    for (let index = 0; index < 60; index++) await endOne()
+    time += 1
+    await runs.end(late, SUCCEEDED)
+    const others = [1, 2].map(() => createDatabaseRuns(db, createLimits({ JOB_RECORDS: 40 }), now))
+    await Promise.all([runs.sweep(), runs.trim(), ...others.map((other) => other.sweep())])
+    expect((await ended()).toSorted()).toEqual([late.id, ...ids.slice(0, 39)].toSorted())
     let trims = 0
     await worker(async () => SUCCEEDED, { runs: { ...runs, trim: async () => void trims++ } }).work()
     expect(trims).toBe(1)

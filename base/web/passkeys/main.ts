@@ -19,7 +19,8 @@ function takeOver(form: HTMLFormElement): void {
     try {
       sendPasskey(form, await askPasskey(form.dataset.passkey ?? '', form.dataset.use === 'create'))
     } catch (error) {
-      said.textContent = (isTaken(error) ? said.dataset.taken : said.dataset.failed) ?? ''
+      const { taken, failed = '' } = said.dataset
+      said.textContent = isTaken(error) ? (taken ?? failed) : failed
       button.disabled = false
       button.focus()
     }

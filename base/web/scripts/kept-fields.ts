@@ -27,7 +27,11 @@ export function keepFields(): void {
   const forms = [...document.forms]
   const sent = forms.findIndex((form) => form.getAttribute('aria-busy') === 'true')
   const kept: KeptPage = { address: addressOfPage(), time: Date.now(), forms: forms.map(keptForm), sent }
-  sessionStorage.setItem(FIELDS_KEY, JSON.stringify(kept))
+  try {
+    sessionStorage.setItem(FIELDS_KEY, JSON.stringify(kept))
+  } catch {
+    // The values are larger than the browser's limit for stored data.
+  }
 }
 
 /**

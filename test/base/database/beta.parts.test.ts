@@ -123,7 +123,7 @@ test('beta: runs of jobs are added, claimed, ended and listed without syntax of 
   const { db, statements } = noting((text) => {
     if (text.includes('count(*)')) return [{ count: 0 }]
     if (text.includes('min("solution")')) return [{ next: solutions.shift() ?? null }]
-    if (text.startsWith('select top(100) "created_at"')) return expired.splice(0)
+    if (text.startsWith('select top(100) "id"') && text.includes('"ended_at" <')) return expired.splice(0)
     return text.startsWith('select') && !text.includes('"state" in') ? [row] : []
   })
   const runs = createDatabaseRuns(db, createLimits(), () => 1000)
@@ -159,8 +159,10 @@ test('beta: runs of jobs are added, claimed, ended and listed without syntax of 
       ' group by "solution", "job"',
   )
   expect(statements).toContain(
-    'delete from "job_runs" where "solution" = @1 and "ended_at" < @2 and "created_at" <= @3',
+    'select min("ended_at") as "oldest", count(*) as "count" from (select top(20000) "ended_at" from "job_runs"' +
+      ' where "solution" = @1 and "ended_at" is not null order by "ended_at" desc) as "newest"',
   )
+  expect(statements).toContain('delete from "job_runs" where "id" in (@1) and "ended_at" < @2')
   expect(statements.filter((text) => /^select top\((?!100\))/.test(text))).toHaveLength(3)
   expect(statements.join('\n')).not.toMatch(/\blimit\b|\breturning\b|on conflict|on duplicate|for update/i)
 })
