@@ -193,7 +193,7 @@ interface TestResponse extends TestDone {
 
 /** An open solution. Its properties show the state after the last action. */
 interface TestClient {
-  /** The name of the current form. */
+  /** The name of the current form; null if there is none, or if the user has no permission for it. */
   readonly form: string | null
   readonly title: string
   /** Whether the page shows "Unsaved changes". */

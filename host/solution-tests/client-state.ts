@@ -1,5 +1,6 @@
+import type { Option } from '../../runtime/forms/form-definition.ts'
 import type { Json } from '../../runtime/plugin.ts'
-import { shownText } from '../clients/render/context.ts'
+import { type RenderContext, shownText } from '../clients/render/context.ts'
 import { optionsOf } from '../clients/render/inputs.ts'
 import { isEnabled, isPermitted, isShown, outlineOf, type Place } from '../clients/render/outline.ts'
 import { labelOf, type Shown, shown } from '../clients/render/parts.ts'
@@ -18,10 +19,11 @@ export function formState(screen: Screen): FormState {
   const definition = form === null ? null : screen.definitionOf(form)
   if (form === null || definition === null) return { form, title: '', unsaved: false, elements: {} }
   const context = screen.contextOf(form)
+  // The page only says that the user has no permission.
+  if (!isPermitted(definition, context)) return { form: null, title: '', unsaved: false, elements: {} }
   const view = screen.viewOf(form)
   const title = shownText(context, view.title ?? definition.title)
   const unsaved = view.unsaved === true
-  if (!isPermitted(definition, context)) return { form, title, unsaved, elements: {} }
   const places = [...outlineOf(definition)].filter(([, place]) => isPermittedInAll(place, shown(place, view, context)))
   const elements = places.map(([name, place]) => [name, elementState(shown(place, view, context))] as const)
   return { form, title, unsaved, elements: Object.fromEntries(elements) }
@@ -57,7 +59,13 @@ function elementState(one: Shown): Json {
     ...given('href'),
     ...given('src'),
     ...(state.error ? { error: shownText(context, state.error) } : {}),
-    ...(element.type === 'select' || element.type === 'radio' ? { options: optionsOf({ ...one, element }) } : {}),
+    ...(element.type === 'select' || element.type === 'radio'
+      ? { options: translated(optionsOf({ ...one, element }), context) }
+      : {}),
     ...(element.type === 'table' ? { rows: state.rows ?? [], selected: (state.selected ?? []) as Json } : {}),
   }
+}
+
+function translated(options: readonly Option[], context: RenderContext): Json {
+  return options.map(({ value, label }) => ({ value, label: shownText(context, label) }))
 }

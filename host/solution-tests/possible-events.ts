@@ -1,5 +1,6 @@
 import { type Json, ScriptError } from '../../runtime/plugin.ts'
 import { checkEvent } from '../clients/check-event.ts'
+import { outlineOf } from '../clients/render/outline.ts'
 import type { Screen } from '../clients/screen.ts'
 import { type BrowserEvent, readBrowserFrame } from '../web/frames.ts'
 import { formState } from './client-state.ts'
@@ -23,9 +24,10 @@ export function needPossible(frame: BrowserEvent, screen: Screen): void {
   if (definition === null) throw new ScriptError('the client does not show a form, so it cannot send events')
   const { kind } = checkEvent(frame, definition, screen.viewOf(frame.form), screen.contextOf(frame.form))
   if (kind === 'stale') {
-    throw new ScriptError(
-      `a user can’t use "${frame.element}" now, because the element or its container is hidden or disabled`,
-    )
+    // An event of a row is also stale if the row is not on the table's page.
+    const isOfRow = outlineOf(definition).get(frame.element)?.element.type === 'table' && frame.value !== null
+    const reason = `the element or its container is hidden or disabled${isOfRow ? ', or the page of the table does not show the row' : ''}`
+    throw new ScriptError(`a user can’t use "${frame.element}" now, because ${reason}`)
   }
   if (kind !== 'forged') return
   const names = Object.keys(formState(screen).elements)
