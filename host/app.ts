@@ -176,8 +176,8 @@ function opening(parts: HostParts, port: 'pages' | 'admin' = 'pages'): Middlewar
 function hostErrorPage(ctx: Context, frame: PageFrame, model: ErrorModel): string {
   if (model.kind === 'link-over') return errorPage(frame, { ...model, signIn: { href: 'index.html' } })
   const [solution] = /^\/solution\/[^/]+\//.exec(ctx.path) ?? []
-  const isExpired = model.kind === 'forbidden' && solution !== undefined
-  return errorPage(frame, isExpired ? { ...model, retry: { href: `${solution}index.html` } } : model)
+  const isBlocked = model.kind === 'forbidden' && solution !== undefined
+  return errorPage(frame, isBlocked ? { ...model, retry: { href: `${solution}index.html` } } : model)
 }
 
 function adminApiStep(parts: HostParts): Middleware {

@@ -46,7 +46,7 @@ export const LIMITS = {
   JOB_RECORDS: {
     kind: 'count',
     default: '20000',
-    what: 'maximum number of records of ended job runs per solution. If there are more, the host deletes the oldest, even if they are newer than JOB_KEPT or JOB_KEY',
+    what: 'maximum number of records of ended job runs per solution. If there are more, the host deletes those of the runs that ended first, even if they are newer than JOB_KEPT or JOB_KEY',
   },
   JOB_KEY: {
     kind: 'time',

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Selectable, Transaction, Updateable } from 'kysely'
+import { deleteInPages } from '../../base/database/delete-in-pages.ts'
 import { kindOf } from '../../base/database/kinds.ts'
 import { firstRows, insertOnce, inTransaction, isUniqueViolation } from '../../base/database/portable.ts'
 import { storedHash } from '../../base/database/stored-hash.ts'
@@ -365,13 +366,16 @@ async function deleteEnded(db: HostDatabase, solution: string, before: number): 
     .where('solution', '=', solution)
     .where('ended_at', '<', before)
     .orderBy('ended_at')
-  for (;;) {
-    const ids = (await firstRows(db, ended, PAGE).execute()).map(({ id }) => id)
-    if (ids.length === 0) return
-    // A run that was queued again in the meantime has no `ended_at`.
-    await db.deleteFrom('job_runs').where('id', 'in', ids).where('ended_at', '<', before).execute()
-    await nextTurn()
-  }
+  await deleteInPages(
+    (count) => firstRows(db, ended, count).execute(),
+    (_last, rows) => {
+      const ids = rows.map(({ id }) => id)
+      // A run that was queued again in the meantime has no `ended_at`.
+      return db.deleteFrom('job_runs').where('id', 'in', ids).where('ended_at', '<', before).execute()
+    },
+    undefined,
+    PAGE,
+  )
 }
 
 /**

@@ -3,22 +3,25 @@ import { scriptText } from './question.ts'
 
 /** Shows why a request was rejected in the page's alert element, with the position of every error. */
 export function showProblem(place: HTMLElement, { status, detail, faults = [] }: Problem, workbench?: string): void {
-  const form = place.closest('form')
-  const messages = detail?.split(NEXT_FIELD).map((message) => withLabel(message, form)) ?? []
-  const text = document.createElement('p')
-  const [said = `${scriptText('failed')} (${status})`] = messages
-  text.textContent = status === 0 ? scriptText('unreachable') : said
+  const labelled = (fault: Fault) => ({ ...fault, message: withLabel(fault.message, place.closest('form')) })
+  const ownText = status === 0 ? scriptText('unreachable') : `${scriptText('failed')} (${status})`
+  const messages = detail?.split(NEXT_FIELD).map((message) => labelled({ message })) ?? [{ message: ownText }]
+  const said = messages.length > 1 ? faultList(messages) : paragraph(messages[0]?.message ?? '')
   // The API's messages are in English.
-  if (detail !== undefined) text.lang = 'en'
+  if (detail !== undefined) said.lang = 'en'
   // If the detail is the message of the only error, a list would repeat it.
   const isListed = faults.length > 0 && !(faults.length === 1 && faults[0]?.message === detail)
-  const shown = faults.map((fault) => ({ ...fault, message: withLabel(fault.message, form) }))
-  const list = isListed ? [faultList(shown, workbench)] : []
-  const ofFields = faultList(messages.map((message) => ({ message })))
-  place.replaceChildren(messages.length > 1 ? ofFields : text, ...list)
+  const list = isListed ? [faultList(faults.map(labelled), workbench)] : []
+  place.replaceChildren(said, ...list)
   place.hidden = false
   place.tabIndex = -1
   place.focus()
+}
+
+function paragraph(text: string): HTMLElement {
+  const made = document.createElement('p')
+  made.textContent = text
+  return made
 }
 
 /** Separates the API's messages about several fields: "urls[1]: must be …; base: must be …". */
